@@ -1,0 +1,58 @@
+# Two commands do all the set-up on a machine with Python 3.11, make and git: `make demo`, `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO ?= demo-output
+
+.PHONY: help install demo test check bench docs lock clean
+
+help:
+	@echo "make demo    simulate a cohort and run the main job on it (results in $(DEMO)/)"
+	@echo "make test    the whole test suite"
+	@echo "make install the environment alone: $(VENV), locked versions"
+	@echo "make check   lint, types, spelling, tests"
+	@echo "make bench   speed and memory, as ratios measured in one run"
+	@echo "make docs    the documentation as HTML in site/"
+	@echo "make lock    resolve the ranges of pyproject.toml anew and write requirements.lock"
+
+# The stamp is written last, so an interrupted installation is done again.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+install: $(READY)
+
+demo: $(READY)
+	$(BIN)/epilens demo --out $(DEMO)
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/ty check
+	$(BIN)/codespell src tests docs benchmarks changes README.md CONTRIBUTING.md
+	$(MAKE) test
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
+
+# torch is pinned by hand: with a range, pip would choose a build with gigabytes of CUDA.
+lock:
+	rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv
+	.lock-venv/bin/python -m pip install --quiet torch==2.13.0
+	.lock-venv/bin/python -m pip install --quiet ".[dev,fetch,networks]"
+	echo "# Exact versions of everything; written by 'make lock'." > requirements.lock
+	.lock-venv/bin/python -m pip freeze --exclude epilens | sed -e 's/^torch==.*/torch==2.13.0/' >> requirements.lock
+	rm -rf .lock-venv
+
+clean:
+	rm -rf $(VENV) $(DEMO) site .pytest_cache .ruff_cache

@@ -1,0 +1,5 @@
+"""Run the command line: `python -m epilens`."""
+
+from epilens.cli import main
+
+main()

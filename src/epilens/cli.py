@@ -1,0 +1,219 @@
+"""The command line: one short function per verb; the work is in the modules that they call.
+
+Progress and messages go to stderr; stdout carries one thing, so verbs pipe. Exit code 0; 2 for bad
+input, with one clear message; 1 for a failure. Heavy packages are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from epilens.errors import EpilensError, PlanError
+
+app = typer.Typer(
+    name="epilens",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Which implanted contacts are in the epileptogenic zone? Patient-relative localization "
+    "from intracranial EEG. For research, not for diagnosis.",
+)
+plan_app = typer.Typer(no_args_is_help=True, help="Write, check and compare plans.")
+app.add_typer(plan_app, name="plan")
+
+PlanFile = Annotated[Path | None, typer.Option("--plan", help="TOML plan; default: the paper's.")]
+LabelFile = Annotated[
+    Path | None, typer.Option("--labels", help="CSV with patient, channel, is_ez.")
+]
+OnsetFile = Annotated[
+    Path | None, typer.Option("--onsets", help="TSV with patient, run, onset_s (seconds).")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+
+
+@app.callback()
+def _epilens(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for everything that the demo makes.")] = Path(
+        "demo-output"
+    ),
+    jobs: Jobs = 2,
+) -> None:
+    """Simulate a small multi-center cohort and show who is in it and what was left out.
+
+    A cohort that an earlier demo made is used again.
+    """
+    from epilens.demo import run_demo
+
+    typer.echo(run_demo(out, jobs))
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Argument(help="New folder; one BIDS dataset per center goes in.")],
+    shape: Annotated[str, typer.Option(help="tiny, demo or paper (80 patients).")] = "demo",
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
+    jobs: Jobs = 2,
+) -> None:
+    """Write a simulated multi-center cohort as real EDF and BrainVision BIDS datasets.
+
+    No patient is behind it: it is for trying out software, and proves nothing clinical.
+    """
+    from epilens.data.simulate import count_runs
+    from epilens.data.simulate import simulate as write
+    from epilens.terminal import progress
+
+    with progress(f"simulating {shape}", count_runs(shape, seed)) as tick:
+        write(out, shape, seed, jobs, tick)
+    typer.echo(out)
+
+
+@app.command()
+def fetch(
+    dataset: Annotated[str, typer.Argument(help="hup (ds004100) or multisite (ds003029).")],
+    out: Annotated[Path, typer.Argument(help="Folder for the download.")],
+    subject: Annotated[
+        list[str] | None, typer.Option(help="Only this patient; repeatable.")
+    ] = None,
+) -> None:
+    """Download a public dataset from OpenNeuro; says the size first, resumes where it stopped."""
+    from epilens.data.fetch import fetch as download
+    from epilens.terminal import say
+
+    typer.echo(download(dataset, out, subject or (), say))
+
+
+@app.command()
+def cohort(
+    roots: Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")],
+    dataset: Annotated[
+        str | None, typer.Option(help="See `epilens list datasets`. Default: recognised.")
+    ] = None,
+    plan: PlanFile = None,
+    labels: LabelFile = None,
+    onsets: OnsetFile = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="Write every audit row to this TSV file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show patients, seizures, channels and EZ share; every exclusion with its reason.
+
+    Sidecar files are enough: no signal is read.
+    """
+    from epilens.data.bids import read_bids
+    from epilens.data.cohort import summarise
+    from epilens.report.cohort import print_cohort, write_audit
+
+    settings = _plan(plan, labels, onsets)
+    parts = [read_bids(root, dataset, settings) for root in roots]
+    if audit is not None:
+        write_audit(parts, audit)
+    if as_json:
+        typer.echo(json.dumps(summarise(parts), indent=1, ensure_ascii=False))
+    else:
+        print_cohort(summarise(parts))
+
+
+def _plan(path: Path | None, labels: Path | None, onsets: Path | None):
+    from epilens.plan import Plan
+
+    given = {"labels": labels, "onsets": onsets}
+    tables = {name: str(table) for name, table in given.items() if table is not None}
+    plan = Plan.load(path) if path else Plan()
+    return plan.override(cohort=tables)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="datasets")],
+    as_json: Json = False,
+) -> None:
+    """Show what there is."""
+    from epilens.data.datasets import DATASETS
+    from epilens.errors import did_you_mean
+    from epilens.terminal import print_table
+
+    if what != "datasets":
+        raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, ['datasets'])}")
+    rows = [(d.name, d.title, d.version, d.licence, d.who, d.ez) for d in DATASETS.values()]
+    columns = ["name", "title", "version", "licence", "who", "ez"]
+    if as_json:
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
+    else:
+        print_table("Datasets", columns, rows, left=6)
+
+
+@plan_app.command("init")
+def plan_init(
+    out: Annotated[Path, typer.Argument(help="New TOML file.")],
+) -> None:
+    """Write the paper's plan with every field, to be edited."""
+    from epilens.plan import Plan
+
+    if out.exists():
+        raise PlanError(f"plan init: expected {out} to be absent, found a file. Give another name.")
+    out.write_text(Plan().to_toml(), encoding="utf-8")
+    typer.echo(out)
+
+
+@plan_app.command("check")
+def plan_check(path: Annotated[Path, typer.Argument(help="TOML plan.")]) -> None:
+    """Read a plan, name what is wrong with it, or print its digest."""
+    from epilens.plan import Plan
+
+    typer.echo(Plan.load(path).digest)
+
+
+@plan_app.command("diff")
+def plan_diff(
+    first: Annotated[Path, typer.Argument(help="TOML plan.")],
+    second: Annotated[Path, typer.Argument(help="TOML plan.")],
+) -> None:
+    """Show the fields in which two plans differ."""
+    from epilens.plan import Plan
+    from epilens.terminal import print_table
+
+    rows = Plan.load(first).differences(Plan.load(second))
+    print_table("Differences", ["field", str(first), str(second)], rows, left=3)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; turn bad input into one sentence and exit code 2."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        app(arguments)
+    except EpilensError as error:
+        _fail(f"epilens: {error}", 2, debug)
+    except Exception as error:
+        _fail(
+            f"epilens: failed unexpectedly ({type(error).__name__}: {error}). "
+            "Run again with --debug for the traceback, and please report it.",
+            1,
+            debug,
+        )
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    from epilens.terminal import say
+
+    say(message)
+    sys.exit(code)

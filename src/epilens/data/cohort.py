@@ -1,0 +1,106 @@
+"""The cohort tables: patients, seizures, channels, EZ share, per patient and per center."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from epilens.data.bids import Patient, Recordings
+from epilens.data.sidecars import as_number
+
+_COUNTS = ["seizures", "seizures_excluded", "channels", "ez_channels", "channels_with_position"]
+_ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
+
+
+def summarise(cohort: Iterable[Recordings]) -> dict[str, Any]:
+    """Counts as one JSON-ready object: total, centers, patients, excluded, noted.
+
+    `ez_channels` is None where no label is known; shares are of channels with known labels.
+    """
+    cohort = list(cohort)
+    patients = patient_table(cohort)
+    audit = pd.concat([part.audit for part in cohort], ignore_index=True)
+    rows = audit[["what", "where", "why"]]
+    return {
+        "total": _totals(patients),
+        "centers": [
+            {"center": center} | _totals(group)
+            for center, group in patients.groupby("center", sort=False)
+        ],
+        "patients": [_plain(row) for row in patients.to_dict("records")],
+        "excluded": rows[audit["effect"] == "excluded"].to_dict("records"),
+        "noted": rows[audit["effect"] == "noted"].to_dict("records"),
+    }
+
+
+def patient_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
+    """One row per patient, in the order of the cohort (the paper's demographics table)."""
+    return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.patients])
+
+
+def _patient_row(patient: Patient) -> dict[str, Any]:
+    known = patient.participant
+    rates = sorted({round(run.stated_fs, 2) for run in patient.runs if run.stated_fs})
+    return {
+        "patient": patient.name,
+        "center": patient.center,
+        "age": as_number(known.get("age")),
+        "sex": known.get("sex") or None,
+        "procedure": _procedure(known),
+        "modality": "/".join(sorted({run.modality for run in patient.runs})),
+        "engel": engel_class(known.get("engel") or known.get("engel_score") or ""),
+        "sampling_rates_hz": rates,
+        "seizures": len(patient.runs),
+        "seizures_excluded": patient.seizures_excluded,
+        "channels": len(patient.channels),
+        "ez_channels": None if patient.ez is None else len(patient.ez),
+        "channels_with_position": len(patient.positions.of(patient.channels).mm),
+    }
+
+
+def _procedure(participant: dict[str, str]) -> str | None:
+    text = (participant.get("therapy") or participant.get("surgery_type") or "").lower()
+    return text.capitalize() or None
+
+
+def engel_class(text: str) -> str | None:
+    """The class as the paper writes it, or None.
+
+    Examples
+    --------
+    >>> engel_class("1D"), engel_class("1.0"), engel_class("IIa"), engel_class("-1.0")
+    ('I-D', 'I', 'II-A', None)
+    """
+    match = re.fullmatch(r"(?:([1-4])(?:\.0)?|(IV|I{1,3}))[\s-]*([A-D])?", text.strip().upper())
+    if match is None:
+        return None
+    main = _ROMAN.get(match[1] or "", match[2])
+    return f"{main}-{match[3]}" if match[3] else main
+
+
+def _totals(patients: pd.DataFrame) -> dict[str, Any]:
+    labelled = patients[patients["ez_channels"].notna()]
+    ez = int(labelled["ez_channels"].sum()) if len(labelled) else None
+    of = int(labelled["channels"].sum())
+    counts = {name: int(patients[name].sum()) for name in _COUNTS if name != "ez_channels"}
+    return {
+        "patients": len(patients),
+        **{name: ez if name == "ez_channels" else counts[name] for name in _COUNTS},
+        "ez_share": None if ez is None else round(ez / of, 4),
+        "patients_with_labels": len(labelled),
+        "modality": "/".join(sorted({m for text in patients["modality"] for m in text.split("/")})),
+        "sampling_rates_hz": sorted({r for rates in patients["sampling_rates_hz"] for r in rates}),
+    }
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """NaN, which pandas uses for a missing number, is None in JSON."""
+    plain = {str(k): None if isinstance(v, float) and v != v else v for k, v in row.items()}
+    whole = ("age", "ez_channels")
+    return {
+        k: int(v) if k in whole and isinstance(v, float) and v.is_integer() else v
+        for k, v in plain.items()
+    }

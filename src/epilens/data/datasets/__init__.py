@@ -1,0 +1,70 @@
+"""Datasets, one row per file: who is included, where the onset and the EZ are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from epilens.data.labels import LabelSource
+from epilens.registry import Registry
+
+Participant = Mapping[str, str]
+
+
+def everyone(patient: str, participant: Participant) -> str:
+    """Include every patient."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What EpiLENS needs to know about a dataset, and nothing that BIDS already says."""
+
+    name: str
+    title: str
+    version: str
+    licence: str
+    who: str
+    """In words: which patients are included."""
+    onset: str
+    """In words: where the onset is written."""
+    ez: str
+    """In words: where the EZ is written."""
+    labels: tuple[LabelSource, ...]
+    """Asked in this order; the first that knows a patient decides."""
+    reason_to_exclude: Callable[[str, Participant], str] = everyone
+    """Patient and row of participants.tsv → why not, or empty text."""
+    center: str = ""
+    """Name of the center; empty: the `center` or `site` of the participant, else the dataset's."""
+    accession: str = ""
+    """OpenNeuro accession, by which a tree of this dataset is recognised."""
+    generated_by: str = ""
+    """Name in `GeneratedBy`, by which a tree of this dataset is recognised."""
+    note: str = ""
+    """What everyone who sees numbers from this dataset should know."""
+    ictal_task: str = r"(?<!inter)(?<!pre)(?<!post)(?<!non)ictal|seizure|sz"
+    """Pattern of the `task` of seizure runs."""
+
+    def is_ictal(self, task: str) -> bool:
+        """Whether runs of this task are seizures."""
+        return re.search(self.ictal_task, task.lower()) is not None
+
+    def recognises(self, description: Mapping[str, Any]) -> bool:
+        """Whether a tree with this dataset_description.json is this dataset."""
+        if self.accession and self.accession in str(description.get("DatasetDOI", "")):
+            return True
+        makers = description.get("GeneratedBy") or []
+        return bool(self.generated_by) and any(
+            isinstance(maker, dict) and maker.get("Name") == self.generated_by for maker in makers
+        )
+
+
+DATASETS: Registry[Dataset] = Registry("epilens.data.datasets", "dataset")
+
+
+def recognise(description: Mapping[str, Any]) -> Dataset:
+    """The row that recognises a tree, or `local`."""
+    known = (row for row in DATASETS.values() if row.recognises(description))
+    return next(known, DATASETS["local"])

@@ -1,0 +1,21 @@
+"""Any center's own iEEG-BIDS tree."""
+
+from epilens.data.datasets import Dataset
+from epilens.data.labels import LabelColumns, StatusWords
+
+WORDS = StatusWords(frozenset({"soz", "ez", "resect", "resected", "ablated"}))
+COLUMNS = LabelColumns(("is_ez", "ez", "soz", "resected", "seizure_zone"))
+
+ENTRIES = (
+    Dataset(
+        name="local",
+        title="Any center's iEEG-BIDS dataset",
+        version="",
+        licence="",
+        who="every patient with an ictal run",
+        onset="free text in events.tsv, or the file's own annotations",
+        ez="a column (is_ez, ez, soz, resected, seizure_zone) of channels.tsv or electrodes.tsv, "
+        "words in status_description, or a CSV given by --labels",
+        labels=(COLUMNS, WORDS),
+    ),
+)

@@ -1,0 +1,39 @@
+"""The multi-site cohort: Epilepsy-iEEG-Multicenter-Dataset, OpenNeuro ds003029."""
+
+from epilens.data.datasets import Dataset, Participant
+from epilens.data.labels import ClinicalSheet
+
+# The paper's patient table; not every seizure-free patient of the dataset is in it.
+_IN_THE_PAPER = frozenset(
+    f"sub-{name}"
+    for name in (
+        *("jh105", "pt2", "pt3", "pt8", "pt11", "pt15", "pt16", "pt17", "umf001"),
+        *("ummc003", "ummc004", "ummc005", "ummc006", "ummc008", "ummc009"),
+    )
+)
+
+
+def _in_the_paper(patient: str, participant: Participant) -> str:
+    if patient in _IN_THE_PAPER:
+        return ""
+    outcome = participant.get("outcome", "") or "not given"
+    return f"is not among the 15 patients of the paper's table (outcome {outcome})"
+
+
+ENTRIES = (
+    Dataset(
+        name="multisite",
+        title="Epilepsy-iEEG-Multicenter-Dataset",
+        version="1.0.7",
+        licence="CC0",
+        accession="ds003029",
+        center="Multi-site",
+        who="the 15 patients of the paper's table",
+        onset="free text in events.tsv",
+        ez="clinician's SOZ in sourcedata/clinical_data_summary.xlsx",
+        note="the paper's 45 seizures count onset markers; 43 of the 45 runs have a usable onset, "
+        "and the EZ is what the clinical sheet says",
+        labels=(ClinicalSheet("sourcedata/clinical_data_summary.xlsx"),),
+        reason_to_exclude=_in_the_paper,
+    ),
+)

@@ -1,0 +1,23 @@
+"""The simulated multi-center cohort that `epilens simulate` writes; not clinical data."""
+
+from epilens.data.datasets import Dataset
+from epilens.data.datasets.local import COLUMNS, WORDS
+from epilens.data.labels import ClinicalSheet
+
+SHEET = "sourcedata/clinical_data_summary.xlsx"
+GENERATOR = "EpiLENS simulation"
+
+ENTRIES = (
+    Dataset(
+        name="simulated",
+        title="Simulated multi-center cohort (no clinical data)",
+        version="1",
+        licence="CC0",
+        generated_by=GENERATOR,
+        who="every simulated patient",
+        onset="free text in events.tsv, spelt differently by each center",
+        ez="words in status_description, a column, or a clinical sheet, by center",
+        note="simulated signals and patients: nothing computed from them is clinical evidence",
+        labels=(COLUMNS, WORDS, ClinicalSheet(SHEET)),
+    ),
+)

@@ -1,0 +1,157 @@
+"""Montages: as recorded, bipolar along a shaft, per-shaft average, common average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.data.audit import AuditRow
+from epilens.data.contacts import parse_contact
+from epilens.data.positions import Positions
+from epilens.errors import DataError
+
+if TYPE_CHECKING:
+    from epilens.data.recording import Recording
+
+Bool = NDArray[np.bool_]
+# Contacts 8 and 9 of an 8 × 8 grid follow each other by number but lie a whole row apart.
+_FARTHEST_NEIGHBOUR = 2.0
+
+
+def apply_montage(
+    recording: Recording, scheme: str, trusted: Bool
+) -> tuple[Recording, list[AuditRow]]:
+    """The recording in another montage, and a row for every channel that it could not keep.
+
+    Parameters
+    ----------
+    scheme : str
+        `as-recorded`, `bipolar`, `shaft-average` or `common-average`.
+    trusted : array of bool, (channel,)
+        Channels without quality flags: only these enter an average.
+    """
+    return _SCHEMES[scheme](recording, trusted)
+
+
+def _as_recorded(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+    return recording, []
+
+
+def _shafts(recording: Recording) -> dict[str, list[int]]:
+    """Channel indices of each shaft, in the order of contact numbers; '' where none is told."""
+    parsed = [parse_contact(name) for name in recording.channels]
+    shafts: dict[str, list[int]] = {}
+    for index in sorted(range(len(parsed)), key=lambda i: (parsed[i] or ("", 0))[1]):
+        contact = parsed[index]
+        shafts.setdefault(contact.shaft if contact else "", []).append(index)
+    return shafts
+
+
+def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+    pairs = [
+        pair
+        for shaft, members in _shafts(recording).items()
+        if shaft
+        for pair in pairwise(members)
+        if _neighbours(recording, members, *pair)
+    ]
+    if not pairs:
+        raise DataError(
+            "expected neighbouring contacts (same shaft, consecutive numbers) for the bipolar "
+            f"montage, found none among {len(recording.channels)} channels. Use another montage."
+        )
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    names = tuple(f"{recording.channels[a]}-{recording.channels[b]}" for a, b in pairs)
+    is_ez, missing, at = recording.is_ez, recording.missing, recording.positions.mm
+    middle = {
+        name: tuple(
+            np.mean([at[recording.channels[a]], at[recording.channels[b]]], axis=0).tolist()
+        )
+        for name, (a, b) in zip(names, pairs, strict=True)
+        if recording.channels[a] in at and recording.channels[b] in at
+    }
+    alone = set(range(len(recording.channels))) - set(first) - set(second)
+    why = "has no neighbour for the bipolar montage"
+    return replace(
+        recording,
+        signal=recording.signal[first] - recording.signal[second],
+        channels=names,
+        is_ez=None if is_ez is None else tuple(is_ez[a] or is_ez[b] for a, b in pairs),
+        positions=Positions(middle, recording.positions.space),
+        missing=None if missing is None else missing[first] | missing[second],
+    ), [_lost(recording, index, why) for index in sorted(alone)]
+
+
+def _neighbours(recording: Recording, members: list[int], a: int, b: int) -> bool:
+    """Consecutive numbers and, where positions are known, not farther than usual on this shaft."""
+    here, there = parse_contact(recording.channels[a]), parse_contact(recording.channels[b])
+    if here is None or there is None or there.number - here.number != 1:
+        return False
+    at = recording.positions.mm
+    known = [np.array(at[recording.channels[i]]) for i in members if recording.channels[i] in at]
+    if recording.channels[a] not in at or recording.channels[b] not in at or len(known) < 3:
+        return True
+    usual = np.median([np.linalg.norm(q - p) for p, q in pairwise(known)])
+    apart = np.subtract(at[recording.channels[a]], at[recording.channels[b]])
+    return bool(np.linalg.norm(apart) <= _FARTHEST_NEIGHBOUR * usual)
+
+
+def _shaft_average(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+    signal, kept, rows = recording.signal.copy(), [], []
+    for shaft, members in _shafts(recording).items():
+        usable = [i for i in members if trusted[i]]
+        if shaft and len(usable) > 1:
+            signal[members] -= _mean(recording, usable)
+            kept += members
+            continue
+        why = "has no other contact on its shaft for the per-shaft average"
+        rows += [_lost(recording, index, why) for index in members]
+    if not kept:
+        raise DataError("expected shafts with two or more contacts for the average, found none.")
+    from epilens.data.recording import pick
+
+    keep = [index in set(kept) for index in range(len(signal))]
+    return pick(replace(recording, signal=_blank(recording, signal)), keep), rows
+
+
+def _common_average(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+    usable = np.flatnonzero(trusted).tolist()
+    if len(usable) < 2:
+        raise DataError(
+            f"expected two or more unflagged channels for the common average, found {len(usable)}."
+        )
+    signal = recording.signal - _mean(recording, usable)
+    return replace(recording, signal=_blank(recording, signal)), []
+
+
+def _mean(recording: Recording, members: list[int]) -> NDArray[np.float32]:
+    """Mean over channels at each sample, over the samples that are there."""
+    total = recording.signal[members].sum(axis=0, dtype=np.float64)
+    if recording.missing is None:
+        return (total / len(members)).astype(np.float32)
+    there = (~recording.missing[members]).sum(axis=0)
+    return (total / np.maximum(there, 1)).astype(np.float32)
+
+
+def _blank(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Missing samples stay 0."""
+    return (
+        signal if recording.missing is None else np.where(recording.missing, np.float32(0), signal)
+    )
+
+
+def _lost(recording: Recording, index: int, why: str) -> AuditRow:
+    return AuditRow("channel", why, recording.patient, recording.run, recording.channels[index])
+
+
+_SCHEMES: dict[str, Callable[[Recording, Bool], tuple[Recording, list[AuditRow]]]] = {
+    "as-recorded": _as_recorded,
+    "bipolar": _bipolar,
+    "shaft-average": _shaft_average,
+    "common-average": _common_average,
+}

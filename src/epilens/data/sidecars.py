@@ -1,0 +1,239 @@
+"""Sidecar files of a BIDS tree: finding them (with inheritance) and reading them leniently.
+
+Lenient about what people do (byte-order marks, trailing spaces, `n/a`, missing optional columns),
+strict about what cannot be guessed (encodings, ragged tables): that is one clear sentence.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from epilens.errors import DataError
+
+_NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
+# Folders that are one recording: MEF3 sessions.
+_FOLDER_FORMATS = {".mefd"}
+_MISSING = ("n/a", "na", "nan", "none", "")
+
+
+def read_text(path: Path) -> str:
+    """Text of a sidecar; UTF-8 with or without byte-order mark, nothing else."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
+            f"position {error.start}. Save the file as UTF-8."
+        ) from None
+    except OSError as error:
+        raise DataError(
+            f"{path.name}: expected a file that can be read, found: {error.strerror}. "
+            "Check its permissions."
+        ) from None
+
+
+def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
+    """All cells as stripped text, `n/a` as empty text; lower-case column names."""
+    quoting = csv.QUOTE_NONE if sep == "\t" else csv.QUOTE_MINIMAL
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path)), delimiter=sep, quoting=quoting))
+    except csv.Error as error:
+        raise DataError(f"{path.name}: expected a table, found: {error}. Mend the file.") from None
+    rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
+    if not rows:
+        raise DataError(f"{path.name}: expected a table, found an empty file. Restore the file.")
+    header = [name.lower() for name in rows[0]]
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise DataError(
+                f"{path.name}: expected {len(header)} columns as in its header, found {len(row)} "
+                f"in row {number}. Mend this row."
+            )
+    frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
+    return frame.mask(frame.map(str.lower).isin(_MISSING), "")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        tree = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path.name}: expected JSON, found: {error}. Mend this line.") from None
+    if not isinstance(tree, dict):
+        raise DataError(f"{path.name}: expected a JSON object, found {type(tree).__name__}.")
+    return tree
+
+
+@dataclass(frozen=True)
+class BidsFile:
+    """A file of the tree with its name taken apart: entities, suffix, extension."""
+
+    path: Path
+    entities: frozenset[tuple[str, str]]
+    suffix: str
+    extension: str
+
+    @classmethod
+    def of(cls, path: Path) -> BidsFile | None:
+        """Entities, suffix and extension of a BIDS name; None for other names."""
+        stem, dot, extension = path.name.partition(".")
+        *pairs, suffix = stem.split("_")
+        entities = [tuple(pair.split("-", 1)) for pair in pairs]
+        if not dot or any(len(pair) != 2 for pair in entities):
+            return None
+        return cls(path, frozenset(entities), suffix, "." + extension.lower())  # ty: ignore
+
+    def entity(self, key: str) -> str:
+        """Value of an entity, or empty text."""
+        return dict(self.entities).get(key, "")
+
+
+class BidsTree:
+    """An index of one BIDS dataset: every file that is not derived, by name."""
+
+    def __init__(self, root: str | Path):
+        self.root = Path(root)
+        _check_root(self.root)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """`dataset_description.json`."""
+        return read_json(self.root / "dataset_description.json")
+
+    @cached_property
+    def participants(self) -> dict[str, dict[str, str]]:
+        """Row of participants.tsv by patient (`sub-…`); empty rows for folders without one."""
+        folders = {p.name: {} for p in sorted(self.root.glob("sub-*")) if p.is_dir()}
+        path = self.root / "participants.tsv"
+        if not path.exists():
+            return folders
+        table = read_table(path)
+        if "participant_id" not in table:
+            raise DataError(
+                f"{path}: expected a column participant_id, found {', '.join(table.columns)}."
+            )
+        rows: dict[str, dict[str, str]] = {}
+        for row in table.to_dict("records"):
+            name = with_prefix(row["participant_id"], "sub-")
+            if name in rows:
+                raise DataError(f"{path}: expected {name} once, found it twice. Remove one row.")
+            rows[name] = {str(key): value for key, value in row.items()}
+        return folders | rows
+
+    @cached_property
+    def files(self) -> tuple[BidsFile, ...]:
+        """All files with BIDS names, in the order of their paths."""
+        found = (BidsFile.of(path) for path in sorted(self._walk()))
+        return tuple(file for file in found if file is not None)
+
+    def _walk(self) -> Iterator[Path]:
+        for folder, folders, names in os.walk(self.root, onerror=_cannot_list):
+            here = Path(folder)
+            yield from (here / name for name in names)
+            recordings = [name for name in folders if Path(name).suffix in _FOLDER_FORMATS]
+            yield from (here / name for name in recordings)
+            skip = set(recordings) | (_NOT_RAW if here == self.root else set())
+            folders[:] = [name for name in folders if name not in skip and name[0] != "."]
+
+    def subject_files(self, patient: str) -> list[BidsFile]:
+        """Files below the patient's folder."""
+        return self._by_patient.get(patient, [])
+
+    @cached_property
+    def _by_patient(self) -> dict[str, list[BidsFile]]:
+        groups: dict[str, list[BidsFile]] = {}
+        for file in self.files:
+            groups.setdefault(file.path.relative_to(self.root).parts[0], []).append(file)
+        return groups
+
+    def sidecars(self, run: BidsFile, suffix: str, extension: str) -> list[Path]:
+        """Files that apply to a run, farthest first (the inheritance principle).
+
+        A file applies when it lies in a folder above the run and names no entity that the run
+        does not have. `space` is allowed: electrodes.tsv has it, recordings do not.
+        """
+        above = set(run.path.parents)
+        near = [*self.subject_files(run.path.relative_to(self.root).parts[0]), *self._at_root]
+        fitting = [
+            file
+            for file in near
+            if file.suffix == suffix
+            and file.extension == extension
+            and file.path.parent in above
+            and {e for e in file.entities if e[0] != "space"} <= run.entities
+        ]
+        fitting.sort(key=lambda f: (len(f.path.parts), len(f.entities), f.path.name))
+        return [file.path for file in fitting]
+
+    @cached_property
+    def _at_root(self) -> list[BidsFile]:
+        return [file for file in self.files if file.path.parent == self.root]
+
+    def table(self, run: BidsFile, suffix: str) -> pd.DataFrame | None:
+        """The nearest table that applies to a run, or None."""
+        paths = self.sidecars(run, suffix, ".tsv")
+        return read_table(paths[-1]) if paths else None
+
+    def fields(self, run: BidsFile, suffix: str) -> dict[str, Any]:
+        """JSON fields that apply to a run; the nearest file wins, field by field."""
+        merged: dict[str, Any] = {}
+        for path in self.sidecars(run, suffix, ".json"):
+            merged |= read_json(path)
+        return merged
+
+
+def _cannot_list(error: OSError) -> None:
+    raise DataError(
+        f"{error.filename}: expected a folder that can be read, found: {error.strerror}. "
+        "Check its permissions."
+    ) from None
+
+
+def with_prefix(name: str, prefix: str) -> str:
+    """`sub-01` from `01` or `sub-01`."""
+    return name if name.startswith(prefix) else prefix + name
+
+
+def _check_root(root: Path) -> None:
+    expected = f"{root}: expected a BIDS dataset (a folder with dataset_description.json), found "
+    if not root.exists():
+        raise DataError(expected + "nothing at this path. Check the path.")
+    if not root.is_dir():
+        raise DataError(expected + "a file. Give the folder that holds it.")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise DataError(expected + "a folder that cannot be read. Check its permissions.")
+    if not any(root.iterdir()):
+        raise DataError(expected + "an empty folder. Check the path, or finish the download.")
+    if not (root / "dataset_description.json").exists():
+        below = sorted(p.parent.name for p in root.glob("*/dataset_description.json"))
+        if below:
+            raise DataError(
+                expected + f"{len(below)} datasets inside it ({', '.join(below[:4])}). "
+                "Give these folders."
+            )
+        raise DataError(expected + "none. Check the path, or add the file (see the BIDS pages).")
+
+
+def as_number(text: Any) -> float | None:
+    """A finite number, or None."""
+    try:
+        number = float(text)
+    except (TypeError, ValueError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def natural(name: str) -> list[Any]:
+    """Sort key under which A2 comes before A10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,93 @@
+"""The embedded default cohort: simulated patients with a known EZ, written as real BIDS files."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from epilens.data.simulate.files import write_center, write_run
+from epilens.data.simulate.patients import SimulatedPatient, SimulatedRun, make_patients
+from epilens.data.simulate.shapes import shape as shape_of
+from epilens.errors import DataError
+
+Tick = Callable[[str], None]
+
+
+def simulate(
+    out: str | Path,
+    shape: str = "demo",
+    seed: int = 0,
+    jobs: int = 2,
+    tick: Tick = lambda note: None,
+) -> list[Path]:
+    """Write a simulated multi-center cohort, one BIDS dataset per center below `out`.
+
+    Same shape and seed: same bytes, whatever the number of processes. The folder appears under its
+    name only when it is complete.
+
+    Returns
+    -------
+    list of paths
+        The datasets, one per center.
+    """
+    out, centers = Path(out), shape_of(shape)
+    _check_target(out)
+    _check_seed(seed)
+    partial = out.with_name(out.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
+    for index, center in enumerate(centers):
+        patients = make_patients(center, index, seed)
+        folder = partial / center.name.lower()
+        write_center(folder, center, patients)
+        work += [(folder, patient, run) for patient in patients for run in patient.runs]
+    _write_all(work, jobs, tick)
+    (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
+    if out.exists():
+        out.rmdir()
+    partial.rename(out)
+    return [out / center.name.lower() for center in centers]
+
+
+def count_runs(shape: str, seed: int) -> int:
+    """How many runs `simulate` will write: as many as it ticks."""
+    centers = enumerate(shape_of(shape))
+    return sum(len(p.runs) for i, center in centers for p in make_patients(center, i, seed))
+
+
+def _write_all(work: list[Any], jobs: int, tick: Tick) -> None:
+    if jobs <= 1:
+        for item in work:
+            write_run(*item)
+            tick(item[1].name)
+        return
+    # The slowest files first, so that no process is left with one at the end.
+    work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        futures = {pool.submit(write_run, *item): item[1].name for item in work}
+        for future in as_completed(futures):
+            future.result()
+            tick(futures[future])
+
+
+def _check_target(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(
+            f"simulate: expected {out} to be absent or an empty folder, found something there. "
+            "Give another folder, or remove this one."
+        )
+    parent = next(p for p in [*out.absolute().parents] if p.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise DataError(f"simulate: expected to be able to write to {parent}, found no permission.")
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise DataError(f"simulate: expected a seed of 0 or more, found {seed}.")

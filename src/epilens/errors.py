@@ -1,0 +1,41 @@
+"""One exception family for bad input.
+
+Every message has the same grammar: who: what was expected, what was found. What to do.
+The command line turns these into one sentence and exit code 2; anything else is a defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EpilensError(ValueError):
+    """Bad input; the message says who, what was expected, what was found, and what to do."""
+
+
+class PlanError(EpilensError):
+    """A plan has an unknown key or a value that is not allowed."""
+
+
+class DataError(EpilensError):
+    """A dataset, a sidecar or a recording cannot be used."""
+
+
+class OnsetError(DataError):
+    """No seizure onset, or more than one, can be read from the events of a run."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """' Did you mean 'x'?' for a misspelt name, else the known names.
+
+    Examples
+    --------
+    >>> did_you_mean("hupp", ["hup", "local"])
+    "Did you mean 'hup'?"
+    >>> did_you_mean("zzz", ["hup", "local"])
+    'Known: hup, local.'
+    """
+    known = sorted(known)
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."

@@ -1,0 +1,171 @@
+"""The Plan: everything that changes a number, as one frozen tree that is read from TOML.
+
+Where and how a job runs (folders, processes, devices) is not here: it never changes a number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from epilens.errors import PlanError, did_you_mean
+
+Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A part of the plan: frozen, and closed to keys that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class CohortPlan(Section):
+    """Which tables stand in for what the dataset's own files say."""
+
+    labels: str = ""
+    """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
+    onsets: str = ""
+    """TSV with patient, run, onset_s; replaces the onsets of the runs that it names."""
+
+
+class MontagePlan(Section):
+    """How contacts become channels."""
+
+    scheme: Literal["as-recorded", "bipolar", "shaft-average", "common-average"] = "as-recorded"
+
+
+class QualityPlan(Section):
+    """When a channel's signal is suspicious, and which suspicions remove it."""
+
+    drop: tuple[Flag, ...] = ()
+    """Flags that remove a channel from its run; the others are only noted in the audit."""
+    flat_uv: Seconds = 1e-3
+    """A channel whose range stays below this many µV is flat."""
+    clipped_share: Annotated[float, Field(gt=0, le=1)] = 0.01
+    """A channel with more than this share of samples stuck at its extremes is clipped."""
+    scale_ratio: Annotated[float, Field(gt=1)] = 100.0
+    """A channel this many times larger or smaller than the run's median is out of scale."""
+
+
+class FilterPlan(Section):
+    """Zero-phase Butterworth band limits, and mains."""
+
+    low_hz: Annotated[float, Field(gt=0)] = 1.0
+    high_hz: Annotated[float, Field(gt=0)] = 150.0
+    order: Annotated[int, Field(ge=1, le=16)] = 4
+    notch: Literal["none", "auto"] = "none"
+    margin_s: Seconds = 5.0
+    """Signal read on both sides of the interval, so that filter edges lie outside of it."""
+
+
+class WindowPlan(Section):
+    """The interval around onset, its windows, and which of them are the reference."""
+
+    start_s: float = -30.0
+    stop_s: float = 30.0
+    length_s: Annotated[float, Field(gt=0)] = 2.0
+    stride_s: Annotated[float, Field(gt=0)] = 1.0
+    reference: Literal["ends-before", "starts-before"] = "ends-before"
+    """Reference windows end at or before onset, or merely start before it."""
+    min_reference: Annotated[int, Field(ge=1)] = 5
+    """Reference windows that a seizure needs."""
+
+    @model_validator(mode="after")
+    def _interval_holds_a_reference(self) -> Self:
+        if self.start_s >= 0:
+            raise ValueError(f"start_s must lie before onset (below 0), got {self.start_s}")
+        if self.stop_s <= self.start_s + self.length_s:
+            raise ValueError("stop_s must leave room for at least one window after start_s")
+        return self
+
+
+class Plan(Section):
+    """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
+
+    name: str = "paper"
+    cohort: CohortPlan = CohortPlan()
+    montage: MontagePlan = MontagePlan()
+    quality: QualityPlan = QualityPlan()
+    filter: FilterPlan = FilterPlan()
+    windows: WindowPlan = WindowPlan()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a TOML file; unknown keys are refused with the nearest known one."""
+        path = Path(path)
+        try:
+            tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PlanError(
+                f"plan {path}: expected a TOML file, found none that can be read "
+                f"({error.strerror}). Check the path."
+            ) from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise PlanError(
+                f"plan {path}: expected TOML, found: {error}. Mend this line."
+            ) from None
+        return cls.of(tree, who=f"plan {path}")
+
+    @classmethod
+    def of(cls, tree: dict[str, Any], who: str = "plan") -> Self:
+        """Build a plan from nested dictionaries, with one clear sentence for what does not fit."""
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise PlanError(f"{who}: {_first_problem(cls, error)}") from None
+
+    def override(self, **sections: dict[str, Any]) -> Self:
+        """Copy with some fields changed: `plan.override(montage={"scheme": "bipolar"})`."""
+        tree = self.model_dump()
+        for section, fields in sections.items():
+            tree[section] = tree.get(section, {}) | fields
+        return type(self).of(tree)
+
+    def to_toml(self) -> str:
+        """The plan as TOML text, every field written out."""
+        import tomli_w
+
+        return tomli_w.dumps(self.model_dump(mode="json"))
+
+    def differences(self, other: Plan) -> list[tuple[str, Any, Any]]:
+        """Fields in which two plans differ: name, own value, other value."""
+        mine, theirs = _leaves(self.model_dump(mode="json")), _leaves(other.model_dump(mode="json"))
+        return [(key, mine[key], theirs[key]) for key in mine if mine[key] != theirs[key]]
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that change when any field changes."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for key, value in tree.items():
+        inner = (
+            _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+        leaves |= inner
+    return leaves
+
+
+def _first_problem(model: type[BaseModel], error: ValidationError) -> str:
+    """One sentence for the first problem that pydantic found."""
+    problem = error.errors()[0]
+    *parents, key = problem["loc"] or ("plan",)
+    where = ".".join(str(part) for part in problem["loc"]) or "the plan"
+    if problem["type"] != "extra_forbidden":
+        found = repr(problem["input"]) if problem["type"] != "value_error" else "that is not so"
+        return f"{where}: {problem['msg']}; found {found}. Correct this value."
+    for parent in parents:
+        section = model.model_fields[str(parent)].annotation
+        assert isinstance(section, type)
+        assert issubclass(section, BaseModel)
+        model = section
+    return f"unknown key {where!r}. {did_you_mean(str(key), model.model_fields)}"

@@ -1,0 +1,1 @@
+"""Numbers → what people look at."""
