@@ -1,0 +1,27 @@
+"""Fixtures that many tests share: the tiny simulated cohort, and the public sidecars if there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from epilens.data.simulate import simulate
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shape `tiny`: four centers, eight patients, fifteen usable seizures."""
+    out = tmp_path_factory.mktemp("simulated") / "tiny"
+    simulate(out, "tiny", seed=0, jobs=1)
+    return out
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real sidecar files of the public cohorts."""
+    if not SHARED.exists():
+        pytest.skip("the public sidecar files are not beside the project (../shared/data)")
+    return SHARED

@@ -1,0 +1,114 @@
+"""The command line as people use it: exit codes, one thing on stdout, one sentence for mistakes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from epilens.cli import main
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "epilens", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_cohort_prints_json_with_the_contract_s_fields(tiny):
+    done = run("cohort", *sorted(p for p in tiny.iterdir() if p.is_dir()), "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert {"total", "centers", "patients", "excluded"} <= set(summary)
+    assert summary["total"]["patients"] == 8
+    assert summary["total"]["seizures"] == 15
+    assert summary["total"]["seizures_excluded"] == 2
+    assert summary["total"]["channels"] == 102
+    assert summary["total"]["ez_channels"] == 25
+    assert len(summary["centers"]) == 4
+    assert all({"what", "where", "why"} <= set(row) for row in summary["excluded"])
+
+
+def test_cohort_prints_tables_that_fit_and_says_what_is_simulated(tiny):
+    done = run("cohort", tiny / "south")
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 110
+    assert "nothing computed from them is clinical evidence" in done.stdout
+    assert "found room for 2" in done.stdout.replace("\n", " ").replace("  ", " ")
+
+
+def test_the_audit_file_has_every_row(tiny, tmp_path):
+    done = run("cohort", tiny / "north", "--audit", tmp_path / "audit.tsv", "--json")
+    summary = json.loads(done.stdout)
+    lines = (tmp_path / "audit.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + len(summary["excluded"]) + len(summary["noted"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cohort", "nowhere"], "expected a BIDS dataset"),
+        (["cohort", "nowhere", "--dataset", "hupp"], "expected a BIDS dataset"),
+        (["list", "dataset"], "Did you mean 'datasets'?"),
+        (["simulate", "out", "--shape", "tinny"], "Did you mean 'tiny'?"),
+        (["plan", "check", "nowhere.toml"], "expected a TOML file"),
+        (["fetch", "hop", "out"], "Did you mean 'hup'?"),
+        (["fetch", "local", "out"], "expected a public dataset (hup, multisite)"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    told = capsys.readouterr()
+    assert stop.value.code == 2
+    assert told.out == ""
+    assert message in told.err
+    assert len(told.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_the_traceback(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["cohort", "nowhere", "--debug"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_refused():
+    done = run("cohort", "--no-such-option")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_list_datasets_as_a_table_and_as_json():
+    assert "ds" not in run("list", "datasets").stderr
+    rows = json.loads(run("list", "datasets", "--json").stdout)
+    assert {"hup", "multisite", "local", "simulated"} <= {row["name"] for row in rows}
+
+
+def test_plan_init_check_and_diff(tmp_path):
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    assert run("plan", "init", first).stdout.strip() == str(first)
+    second.write_text(first.read_text().replace("as-recorded", "bipolar"))
+    assert len(run("plan", "check", first).stdout.strip()) == 12
+    assert "montage.scheme" in run("plan", "diff", first, second).stdout
+    again = run("plan", "init", first)
+    assert again.returncode == 2
+    assert "expected" in again.stderr
+
+
+def test_names_from_files_cannot_drive_the_terminal(tiny, tmp_path):
+    import shutil
+
+    root = tmp_path / "north"
+    shutil.copytree(tiny / "north", root)
+    table = next(root.rglob("*run-01_channels.tsv"))
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace("ECG\tECG", "\x1b[31m[red]<script>\tECG"), encoding="utf-8")
+    done = run("cohort", root)
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    # Compared without the table's line breaks: the cell is folded.
+    assert "[red]<script>" in "".join(done.stdout.split())

@@ -1,0 +1,108 @@
+"""Rules of the house that no tool checks: rooms, safety, and what the code may say."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "epilens"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# A room imports only from rooms to its left (and from itself).
+ROOMS = [
+    "errors",
+    "registry",
+    "plan",
+    "storage",
+    "terminal",
+    "data",
+    "evidence",
+    "networks",
+    "methods",
+    "evaluation",
+    "analyses",
+    "localize",
+    "report",
+    "demo",
+    "cli",
+]
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_room_imports_only_from_rooms_to_its_left(path):
+    room = room_of(path)
+    if room in ("__init__", "__main__", "testing"):
+        return
+    for name in imports_of(path):
+        if name.startswith("epilens."):
+            other = name.split(".")[1]
+            assert other in ROOMS, f"{path.name} imports {name}, which is in no known room"
+            assert ROOMS.index(other) <= ROOMS.index(room), f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_nothing_is_unpickled_or_executed(path):
+    text = path.read_text(encoding="utf-8")
+    assert not {"pickle", "dill", "joblib", "shelve", "marshal"} & {
+        name.split(".")[0] for name in imports_of(path)
+    }
+    assert not re.search(r"\b(exec|eval)\(|allow_pickle\s*=\s*True|weights_only\s*=\s*False", text)
+
+
+def test_every_module_says_what_it_is():
+    missing = [p.name for p in FILES if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    assert missing == []
+
+
+def test_no_module_has_a_name_that_explains_nothing():
+    assert not {p.stem for p in FILES} & {"utils", "util", "helpers", "common", "misc"}
+
+
+def test_help_imports_neither_torch_nor_mne():
+    code = (
+        "import sys\nfrom epilens.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'torch', 'mne', 'pandas', 'scipy', 'numpy'} & set(sys.modules)), "
+        "file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "For research, not for diagnosis" in done.stdout.replace("\n", " ").replace("  ", " ")
+
+
+def test_the_lock_pins_every_package_exactly_and_torch_without_cuda():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s;]+", pin) for pin in pins)
+    assert "torch==2.13.0" in pins
+    assert not [pin for pin in pins if pin.startswith("nvidia")]
+
+
+def test_the_public_names_are_there():
+    import epilens
+
+    for name in epilens.__all__:
+        assert getattr(epilens, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = epilens.nothing

@@ -1,0 +1,85 @@
+"""The plan: TOML in, one frozen tree out, clear words for what does not fit."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from epilens.errors import PlanError
+from epilens.plan import Plan
+
+
+def test_the_default_is_the_paper_s_plan():
+    plan = Plan()
+    assert (plan.filter.low_hz, plan.filter.high_hz, plan.filter.order) == (1.0, 150.0, 4)
+    assert (plan.windows.length_s, plan.windows.stride_s) == (2.0, 1.0)
+    assert (plan.windows.start_s, plan.windows.stop_s) == (-30.0, 30.0)
+    assert plan.windows.min_reference == 5
+    assert plan.montage.scheme == "as-recorded"
+    assert plan.filter.notch == "none"
+
+
+def test_a_plan_survives_its_own_toml(tmp_path):
+    plan = Plan().override(montage={"scheme": "bipolar"}, quality={"drop": ["flat"]})
+    path = tmp_path / "plan.toml"
+    path.write_text(plan.to_toml(), encoding="utf-8")
+    assert Plan.load(path) == plan
+    assert Plan.load(path).digest == plan.digest
+
+
+def test_the_digest_changes_with_every_field():
+    digests = {
+        Plan().digest,
+        Plan().override(filter={"low_hz": 0.5}).digest,
+        Plan().override(windows={"stop_s": 20.0}).digest,
+        Plan().override(montage={"scheme": "bipolar"}).digest,
+        Plan().override(cohort={"labels": "x.csv"}).digest,
+    }
+    assert len(digests) == 5
+
+
+def test_a_plan_is_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Plan().montage.scheme = "bipolar"  # ty: ignore
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[montage]\nsheme = 'bipolar'", r"unknown key 'montage.sheme'. Did you mean 'scheme'\?"),
+        ("[montag]\nscheme = 'bipolar'", r"unknown key 'montag'. Did you mean 'montage'\?"),
+        ("[montage]\nscheme = 'bipola'", r"montage.scheme: .*bipolar.*found 'bipola'"),
+        ("[windows]\nstart_s = 3", r"windows: .*start_s must lie before onset"),
+        ("[windows]\nstop_s = -29", r"windows: .*room for at least one window"),
+        ("[filter]\nlow_hz = nan", r"filter.low_hz"),
+        ("[windows\n", r"expected TOML, found"),
+    ],
+)
+def test_a_plan_that_does_not_fit_gets_one_clear_sentence(tmp_path, text, message):
+    path = tmp_path / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PlanError, match=message):
+        Plan.load(path)
+
+
+def test_a_missing_plan_is_named(tmp_path):
+    with pytest.raises(PlanError, match=r"nothing\.toml: expected a TOML file, found none"):
+        Plan.load(tmp_path / "nothing.toml")
+
+
+def test_differences_are_named_by_field():
+    other = Plan().override(montage={"scheme": "bipolar"}, windows={"stop_s": 20.0})
+    assert Plan().differences(other) == [
+        ("montage.scheme", "as-recorded", "bipolar"),
+        ("windows.stop_s", 30.0, 20.0),
+    ]
+    assert Plan().differences(Plan()) == []
+
+
+def test_every_shipped_plan_loads():
+    from pathlib import Path
+
+    for path in (Path(__file__).parents[1] / "plans").glob("*.toml"):
+        assert Plan.load(path).name == path.stem
+        assert tomllib.loads(path.read_text("utf-8"))["name"] == path.stem
