@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from epilens.data.bids import read_bids
+    from epilens.evidence.cube import Cohort, open_cohort
+    from epilens.evidence.describe import describe
+    from epilens.evidence.descriptors import descriptors
+    from epilens.evidence.views import views
     from epilens.plan import Plan
 
 __version__ = "0.1.0"
 
-_HOME = {"Plan": "epilens.plan", "read_bids": "epilens.data.bids"}
+_HOME = {
+    "Cohort": "epilens.evidence.cube",
+    "Plan": "epilens.plan",
+    "describe": "epilens.evidence.describe",
+    "descriptors": "epilens.evidence.descriptors",
+    "open_cohort": "epilens.evidence.cube",
+    "read_bids": "epilens.data.bids",
+    "views": "epilens.evidence.views",
+}
 
-__all__ = ["Plan", "read_bids"]
+__all__ = ["Cohort", "Plan", "describe", "descriptors", "open_cohort", "read_bids", "views"]
 
 
 def __getattr__(name: str) -> Any:

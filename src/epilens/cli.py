@@ -10,7 +10,7 @@ import json
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -127,6 +127,45 @@ def cohort(
         typer.echo(json.dumps(summarise(parts), indent=1, ensure_ascii=False))
     else:
         print_cohort(summarise(parts))
+
+
+@app.command()
+def describe(
+    roots: Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")],
+    out: Annotated[Path, typer.Option(help="Folder for the cubes, one per patient.")],
+    dataset: Annotated[
+        str | None, typer.Option(help="See `epilens list datasets`. Default: recognised.")
+    ] = None,
+    plan: PlanFile = None,
+    labels: LabelFile = None,
+    onsets: OnsetFile = None,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Also write the 4 s traces of the raw methods.")
+    ] = False,
+    jobs: Jobs = 1,
+) -> None:
+    """Turn signals into cubes: nine descriptors per window, channel and seizure.
+
+    Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
+    left out is in OUT/audit.tsv.
+    """
+    from epilens.data.bids import read_bids
+    from epilens.evidence.store import describe_cohort
+    from epilens.terminal import progress
+
+    settings = _plan(plan, labels, onsets)
+    parts = [read_bids(root, dataset, settings) for root in roots]
+    with progress("describing seizures", sum(map(len, parts))) as tick:
+        summary = describe_cohort(parts, out, settings, jobs, traces, tick)
+    _tell(summary)
+    typer.echo(out)
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    from epilens.terminal import say
+
+    left = f", {len(summary['left_out'])} left out (see audit.tsv)" if summary["left_out"] else ""
+    say(f"{summary['described']} patients described, {summary['kept']} kept{left}")
 
 
 def _plan(path: Path | None, labels: Path | None, onsets: Path | None):

@@ -26,6 +26,10 @@ class OnsetError(DataError):
     """No seizure onset, or more than one, can be read from the events of a run."""
 
 
+class CubeError(EpilensError):
+    """A cube breaks its rules, or cannot be read."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean 'x'?' for a misspelt name, else the known names.
 

@@ -85,6 +85,25 @@ class WindowPlan(Section):
         return self
 
 
+class TracePlan(Section):
+    """The 4 s segments of the raw-iEEG baselines."""
+
+    segments: Annotated[int, Field(ge=1)] = 5
+    length_s: Annotated[float, Field(gt=0)] = 4.0
+    rate_hz: Annotated[float, Field(gt=0)] = 200.0
+    low_hz: Annotated[float, Field(gt=0)] = 0.5
+    high_hz: Annotated[float, Field(gt=0)] = 80.0
+    mains: Literal["recorded", "fixed"] = "recorded"
+    """Notch at the recording's mains frequency, or at `mains_hz` for all."""
+    mains_hz: Annotated[float, Field(gt=0)] = 50.0
+    clip: Annotated[float, Field(gt=0)] = 8.0
+
+    @property
+    def samples(self) -> int:
+        """Samples of a segment."""
+        return round(self.length_s * self.rate_hz)
+
+
 class Plan(Section):
     """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
 
@@ -94,6 +113,7 @@ class Plan(Section):
     quality: QualityPlan = QualityPlan()
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
+    traces: TracePlan = TracePlan()
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

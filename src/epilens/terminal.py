@@ -63,4 +63,4 @@ def progress(description: str, total: int) -> Generator[Any]:
     )
     with bar:
         task = bar.add_task(description, total=total, note="")
-        yield lambda note="": bar.update(task, advance=1, note=visible(note))
+        yield lambda note="", steps=1: bar.update(task, advance=steps, note=visible(note))

@@ -59,10 +59,18 @@ class Recordings:
     `audit` tells what was left out and why; reading signals can add rows to it.
     """
 
-    def __init__(self, patients: Iterable[Patient], rows: Iterable[AuditRow], plan: Plan):
+    def __init__(
+        self, title: str, patients: Iterable[Patient], rows: Iterable[AuditRow], plan: Plan
+    ):
+        self.title = title
         self.patients = tuple(patients)
         self.plan = plan
         self._rows = list(rows)
+
+    @property
+    def rows(self) -> tuple[AuditRow, ...]:
+        """The audit as rows."""
+        return tuple(self._rows)
 
     @property
     def audit(self) -> pd.DataFrame:
@@ -120,7 +128,8 @@ def read_bids(
     tree, plan = BidsTree(root), plan or Plan()
     row = recognise(tree.description) if dataset is None else DATASETS[dataset]
     scan = _Scan(tree, row, plan)
-    return Recordings(scan.patients(), scan.rows, plan)
+    patients = scan.patients()
+    return Recordings(str(tree.description.get("Name", tree.root.name)), patients, scan.rows, plan)
 
 
 class _Scan:

@@ -105,8 +105,9 @@ def read_run(run: Run, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     signal = _read_uv(raw, names, start, stop, run)
     rows += _check_units(raw, names, run)
     rows += _check_header(raw, fs, run)
-    missing = ~np.isfinite(signal)
-    signal = np.where(missing, np.float32(0), signal)
+    missing = None if np.isfinite(signal).all() else ~np.isfinite(signal)
+    if missing is not None:
+        signal[missing] = 0
     flags = quality_flags(signal, missing, plan.quality)
     keep = [not set(flags[i]) & set(plan.quality.drop) for i in range(len(names))]
     for name, found, kept in zip(names, flags, keep, strict=True):
@@ -129,7 +130,7 @@ def read_run(run: Run, plan: Plan) -> tuple[Recording, list[AuditRow]]:
         modality=run.modality,
         mains_hz=run.mains_hz,
         source=run.path,
-        missing=missing if missing.any() else None,
+        missing=missing,
     )
     recording = pick(recording, keep)
     trusted = np.array([not found for found, kept in zip(flags, keep, strict=True) if kept])
@@ -248,7 +249,7 @@ def _read_uv(
         for first in range(start, stop, block):
             last = min(stop, first + block)
             part = raw.get_data(picks=index, start=first, stop=last, verbose="ERROR")
-            signal[:, first - start : last - start] = part * scale[:, None]
+            np.multiply(part, scale[:, None], out=signal[:, first - start : last - start])
     except Exception as error:  # a file that ends early fails here, in many ways
         raise DataError(
             f"expected samples {start} to {stop}, found: {_first_line(error)} Is the file complete?"

@@ -67,7 +67,7 @@ def make_physiology(rng: Rng, implant: Implant, center_gain: float) -> Physiolog
     patient_gain = 45.0 * center_gain * np.exp(rng.normal(0, 0.9))
     reactive = rng.random(n) < 0.25
     return Physiology(
-        gain_uv=patient_gain * np.exp(rng.normal(0, 0.5, n) + 0.3 * ez),
+        gain_uv=patient_gain * np.exp(rng.normal(0, 0.5, n) + 0.35 * ez),
         slope=rng.normal(2.0, 0.35) + rng.normal(0, 0.25, n) - 0.12 * ez,
         rhythm_hz=rng.choice([6.0, 9.5, 18.0], n) * np.exp(rng.normal(0, 0.08, n)),
         rhythm_size=rng.exponential(0.35, n),
@@ -76,9 +76,9 @@ def make_physiology(rng: Rng, implant: Implant, center_gain: float) -> Physiolog
         pattern=str(rng.choice(PATTERNS, p=[0.4, 0.25, 0.2, 0.15])),
         fast_hz=rng.uniform(45, 110),
         rhythmic_hz=rng.uniform(4.5, 11),
-        strength=0.9 * np.exp(rng.normal(0, 0.4)),
-        global_change=np.exp(rng.normal(0.0, 0.8, len(_EDGES_HZ) + 1)) - 1,
-        muscle=rng.exponential(0.6),
+        strength=0.6 * np.exp(rng.normal(0, 0.4)),
+        global_change=np.exp(rng.normal(0.0, 0.5, len(_EDGES_HZ) + 1)) - 1,
+        muscle=rng.exponential(0.25),
         floor_uv=1.2 * np.exp(rng.normal(0, 0.7)),
         speed_mm_s=rng.uniform(3, 15),
     )
@@ -210,7 +210,7 @@ def _add_arousal(
         for part, c in zip(bands, np.clip(change, -0.7, 3).astype(np.float32), strict=True):
             x[contact] += c * on * part
     muscle = _ramp(t, rng.uniform(4, 15), 3.0, seizure.duration_s, 3.0)
-    for contact, size in enumerate(p.muscle * 0.25 * rng.exponential(1.0, len(x))):
+    for contact, size in enumerate(p.muscle * 0.25 * rng.exponential(1.0, len(x)) * (rng.random(len(x)) < 0.4)):
         burst = rng.standard_normal(len(t), dtype=np.float32)
         x[contact] += np.float32(size) * muscle * burst
     silent = _ramp(t, seizure.duration_s, 2.0, 1e6, 1.0)

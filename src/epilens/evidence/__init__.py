@@ -1,0 +1,1 @@
+"""Recordings → cubes: nine descriptors per window, channel and seizure, and their four views."""

@@ -1,0 +1,255 @@
+"""A whole cohort → a folder of cubes: in parallel, resumable, with its audit and summary.
+
+A cube is keyed by what it is made from: the content of its signal files, what its sidecars said,
+and the plan's fields that it depends on. Same key: it is kept. Otherwise only it is made anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import multiprocessing
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from epilens.data.audit import AuditRow, audit_frame
+from epilens.data.bids import Patient, Recordings
+from epilens.data.recording import Run, read_run
+from epilens.data.sidecars import natural, read_table
+from epilens.errors import DataError, EpilensError
+from epilens.evidence.cube import save
+from epilens.evidence.describe import describe_patient
+from epilens.evidence.traces import make_traces
+from epilens.plan import Plan
+from epilens.storage import replace_folder, write_atomically
+from epilens.terminal import visible
+
+VERSION = 1
+"""Raised when the same sources and plan would give other numbers."""
+
+Tick = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One patient to be described, and where its cube goes."""
+
+    patient: Patient
+    plan: Plan
+    out: Path
+    traces: bool
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a patient: summary (None: excluded), audit rows, whether it was kept."""
+
+    summary: dict[str, Any] | None
+    rows: tuple[AuditRow, ...]
+    kept: bool
+
+
+def describe_cohort(
+    parts: Sequence[Recordings],
+    out: str | Path,
+    plan: Plan,
+    jobs: int = 1,
+    traces: bool = False,
+    tick: Tick = lambda note, seizures: None,
+) -> dict[str, Any]:
+    """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
+    out = Path(out)
+    patients = [patient for part in parts for patient in part.patients]
+    _check_names(patients, out)
+    out.mkdir(parents=True, exist_ok=True)
+    threads = 1 if jobs > 1 else None
+    work = [Job(patient, plan, out, traces, threads) for patient in patients]
+    outcomes = {}
+    for job, outcome in _all(work, jobs):
+        outcomes[job.patient.name] = outcome
+        note = "kept" if outcome.kept else "described" if outcome.summary else "left out"
+        tick(f"{job.patient.name} {note}", len(job.patient.runs))
+    _write_audit(out / "audit.tsv", {part.title: _rows(part, outcomes) for part in parts})
+    return _write_summary(out, outcomes, plan)
+
+
+def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
+    """What the sidecars told, then what the signals told."""
+    told = [row for patient in part.patients for row in outcomes[patient.name].rows]
+    return list(dict.fromkeys([*part.rows, *told]))
+
+
+def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
+    if jobs <= 1:
+        yield from ((job, describe_one(job)) for job in work)
+        return
+    # The largest patients first, so that no process is left with one at the end.
+    work = sorted(work, key=_size, reverse=True)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=context) as pool:
+        futures = {pool.submit(describe_one, job): job for job in work}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _size(job: Job) -> float:
+    return sum(len(run.channels) * (run.stated_fs or 1000.0) for run in job.patient.runs)
+
+
+def describe_one(job: Job) -> Outcome:
+    """Describe one patient, unless its cube is there already."""
+    path = job.out / f"{job.patient.name}.zarr"
+    sources = {source.name: _digest(source) for run in job.patient.runs for source in _sources(run)}
+    key = cube_key(job.patient, job.plan, sources)
+    known = _known(path)
+    if known.get("key") == key and (not job.traces or known.get("traces") == _trace_key(job)):
+        return Outcome(_summary(known), tuple(AuditRow(**row) for row in known["audit"]), True)
+    rows: list[AuditRow] = []
+    try:
+        cube, described = describe_patient(_recordings(job, rows), job.plan, job.threads)
+    except EpilensError as error:
+        shutil.rmtree(path, ignore_errors=True)
+        rows.append(AuditRow("patient", str(error), job.patient.name))
+        return Outcome(None, tuple(rows), False)
+    rows = list(dict.fromkeys(rows + described))
+    if job.traces:
+        _save_traces(job)
+    cube.attrs |= {
+        "key": key,
+        "sources": sources,
+        "audit": [asdict(row) for row in rows],
+        "traces": _trace_key(job) if job.traces else "",
+        "channels": cube.sizes["channel"],
+        "seizures": int(cube["valid"].any(["window", "channel"]).sum()),
+        "ez_channels": int(cube["is_ez"].sum()) if "is_ez" in cube else None,
+    }
+    save(cube, path)
+    return Outcome(_summary(cube.attrs), tuple(rows), False)
+
+
+def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Any]:
+    for run in job.patient.runs:
+        try:
+            recording, noted = read_run(run, job.plan)
+        except DataError as error:
+            rows.append(AuditRow("seizure", str(error), run.patient, run.name))
+            continue
+        rows += noted
+        yield recording
+
+
+def _save_traces(job: Job) -> None:
+    path = job.out / "traces" / f"{job.patient.name}.zarr"
+    ignored: list[AuditRow] = []
+    traces = make_traces(_recordings(job, ignored), job.plan.traces)
+    path.parent.mkdir(exist_ok=True)
+    with replace_folder(path) as folder:
+        traces.to_zarr(folder, mode="w", zarr_format=2, consolidated=True)
+
+
+def _trace_key(job: Job) -> str:
+    return hashlib.sha256(job.plan.traces.model_dump_json().encode()).hexdigest()[:16]
+
+
+def cube_key(patient: Patient, plan: Plan, sources: dict[str, str]) -> str:
+    """Digest of all that a cube depends on."""
+    fields = plan.model_dump(mode="json", include={"montage", "quality", "filter", "windows"})
+    runs = [
+        asdict(run) | {"path": run.path and run.path.name, "listed": sorted(run.listed)}
+        for run in patient.runs
+    ]
+    tree = [VERSION, patient.center, fields, runs, sources]
+    return hashlib.sha256(json.dumps(tree, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _sources(run: Run) -> list[Path]:
+    """The signal file and its companions (BrainVision and Persyst have more than one)."""
+    if run.path is None or not run.path.is_file():
+        return []
+    stem = run.path.name.partition(".")[0]
+    return sorted(
+        p
+        for p in run.path.parent.iterdir()
+        if p.name.partition(".")[0] == stem and p.suffix not in (".json", ".tsv") and p.is_file()
+    )
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Attributes of a finished cube, without reading its arrays; empty when there is none."""
+    try:
+        return json.loads((path / ".zattrs").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        return {}
+
+
+def _summary(attrs: dict[str, Any]) -> dict[str, Any]:
+    keys = (
+        "patient",
+        "center",
+        "modality",
+        "seizures",
+        "channels",
+        "ez_channels",
+        "key",
+        "plan_digest",
+    )
+    return {key: attrs[key] for key in keys}
+
+
+def _check_names(patients: Sequence[Patient], out: Path) -> None:
+    seen: dict[str, str] = {}
+    for patient in patients:
+        known = _known(out / f"{patient.name}.zarr").get("center")
+        other = seen.get(patient.name, known)
+        if patient.name in seen or other not in (None, patient.center):
+            raise DataError(
+                f"{patient.name}: expected names that are unique over all datasets, found it in "
+                f"{other!r} and {patient.center!r}. Give each dataset its own --out folder."
+            )
+        seen[patient.name] = patient.center
+
+
+def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
+    """The audit of every dataset in the folder; those that were described now are replaced."""
+    tables = [
+        audit_frame(part).map(visible).assign(dataset=visible(title))
+        for title, part in rows.items()
+    ]
+    if path.exists():
+        old = read_table(path)
+        tables.insert(0, old[~old["dataset"].isin([visible(title) for title in rows])])
+    text = io.StringIO()
+    pd.concat(tables).to_csv(text, sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\")
+    write_atomically(path, text.getvalue())
+
+
+def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[str, Any]:
+    """`cohort.json`: every patient of the folder, those of earlier commands too."""
+    there = {p.name.removesuffix(".zarr"): _summary(_known(p)) for p in out.glob("*.zarr")}
+    left_out = sorted(name for name, outcome in outcomes.items() if outcome.summary is None)
+    summary = {
+        "plan_digest": plan.digest,
+        "patients": [there[name] for name in sorted(there, key=natural)],
+        "left_out": left_out,
+        "described": sum(o.summary is not None and not o.kept for o in outcomes.values()),
+        "kept": sum(o.kept for o in outcomes.values()),
+    }
+    write_atomically(out / "cohort.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    return summary

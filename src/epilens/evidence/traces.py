@@ -1,0 +1,76 @@
+"""Traces: what the raw-iEEG baselines read (appendix "Shared Raw-iEEG Preprocessing").
+
+The five 4 s segments nearest to onset, contiguous and centred on it (-10 to +10 s), 0.5-80 Hz,
+without mains, at 200 Hz, each divided by its own interquartile range and clipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import scipy.signal
+import xarray as xr
+from numpy.typing import NDArray
+
+from epilens.data.recording import Recording, align
+from epilens.evidence.descriptors import in_blocks
+from epilens.evidence.windows import band_limit
+from epilens.plan import FilterPlan, TracePlan
+
+
+def make_traces(recordings: Iterable[Recording], plan: TracePlan) -> xr.Dataset:
+    """Traces of one patient: `trace` (seizure, segment, channel, time) and its `valid` mask."""
+    parts = [(r.run, r.channels, *_segments(r, plan), r) for r in recordings]
+    names, _ = align([part[-1] for part in parts])
+    column = {name: i for i, name in enumerate(names)}
+    shape = (len(parts), plan.segments, len(names), plan.samples)
+    trace, valid = np.zeros(shape, np.float32), np.zeros(shape[:3], bool)
+    for s, (_, channels, values, inside, _r) in enumerate(parts):
+        columns = [column[name] for name in channels]
+        trace[s][:, columns] = values
+        valid[s][:, columns] = inside[:, None]
+    return xr.Dataset(
+        {
+            "trace": (("seizure", "segment", "channel", "time"), trace),
+            "valid": (("seizure", "segment", "channel"), valid),
+        },
+        {
+            "seizure": [part[0] for part in parts],
+            "channel": list(names),
+            "start_s": ("segment", starts_s(plan)),
+        },
+        {"patient": parts[0][-1].patient, "sampling_rate_hz": plan.rate_hz},
+    )
+
+
+def starts_s(plan: TracePlan) -> NDArray[np.float64]:
+    """Start of each segment from onset: contiguous, centred on it."""
+    return plan.length_s * (np.arange(plan.segments, dtype=np.float64) - plan.segments / 2)
+
+
+def _segments(r: Recording, plan: TracePlan) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Segments (segment, channel, time) of one seizure, and which lie inside the recording."""
+    mains = (r.mains_hz or plan.mains_hz) if plan.mains == "recorded" else plan.mains_hz
+    band = FilterPlan(low_hz=plan.low_hz, high_hz=plan.high_hz, order=4, notch="auto")
+    samples = round(r.signal.shape[1] * plan.rate_hz / r.fs)
+    slow = np.empty((len(r.channels), samples), np.float32)
+
+    def work(rows: slice) -> None:
+        y = band_limit(r.signal[rows], r.fs, band, mains)
+        slow[rows] = scipy.signal.resample(y, samples, axis=-1)
+
+    in_blocks(work, len(r.channels))
+    first = np.round((starts_s(plan) - r.start_s) * plan.rate_hz).astype(int)
+    inside = (first >= 0) & (first + plan.samples <= samples)
+    out = np.zeros((plan.segments, len(r.channels), plan.samples), np.float32)
+    for k in np.flatnonzero(inside):
+        out[k] = robust_scale(slow[:, first[k] : first[k] + plan.samples], plan.clip)
+    return out, inside
+
+
+def robust_scale(x: NDArray[np.float32], clip: float = 8.0) -> NDArray[np.float32]:
+    """(x - median) / interquartile range along time, clipped; a constant becomes 0."""
+    low, median, high = np.quantile(x, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
+    iqr = high - low
+    return np.clip((x - median) / np.where(iqr > 0, iqr, 1), -clip, clip).astype(np.float32)

@@ -1,0 +1,126 @@
+"""Four self-referenced views of every descriptor, their standardizer, and the channel table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from epilens.evidence.cube import is_reference
+from epilens.evidence.descriptors import DESCRIPTORS
+
+VIEWS = ("abs", "delta", "z_delta", "log_ratio")
+VIEW_EPSILON = 1e-6
+SMALLEST_SCALE = 1e-6
+"""A scale below this counts as 1."""
+STATE_DESCRIPTORS = ("log_high_gamma_power", "line_length", "rms", "variance")
+
+
+def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
+    """ABS, Δ, Z-Δ and LOG-R of every descriptor (Eq. 4), over (…, channel, view, descriptor).
+
+    μ and σ are over the valid reference windows of the same seizure and channel only, so no other
+    channel, seizure or label can enter them. σ is the population value; where the reference does
+    not vary at all, Z-Δ is 0. What is not valid is 0.
+    """
+    x = cube["x"].values.astype(np.float64)
+    valid = cube["valid"].values[..., None]
+    reference = valid & is_reference(cube).values[:, :, None, None]
+    μ, σ = _mean_and_spread(x, reference)
+    Δ = x - μ
+    z = np.where(σ > 0, Δ / (σ + eps), 0)
+    log_ratio = np.log((np.abs(x) + eps) / (np.abs(μ) + eps))
+    φ = np.where(valid[..., None, :], np.stack([x, Δ, z, log_ratio], axis=-2), 0)
+    return xr.DataArray(
+        φ.astype(np.float32),
+        dims=("seizure", "window", "channel", "view", "descriptor"),
+        coords={"view": list(VIEWS)} | {a: cube[a] for a in ("seizure", "channel", "descriptor")},
+        name="views",
+    )
+
+
+def _mean_and_spread(
+    x: NDArray[np.float64], where: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and population standard deviation over windows; exactly 0 where all values are equal."""
+    n = np.maximum(where.sum(axis=1, keepdims=True), 1)
+    μ = np.where(where, x, 0).sum(axis=1, keepdims=True) / n
+    spread = np.sqrt(np.where(where, (x - μ) ** 2, 0).sum(axis=1, keepdims=True) / n)
+    high = np.where(where, x, -np.inf).max(axis=1, keepdims=True)
+    low = np.where(where, x, np.inf).min(axis=1, keepdims=True)
+    return μ, np.where(high > low, spread, 0)
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """One mean and scale per view and descriptor, from fit patients only."""
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, cubes: Iterable[xr.Dataset]) -> Standardizer:
+        """Over all valid windows × channels × seizures; population scale."""
+        n, mean, squares = 0, np.zeros((4, 9)), np.zeros((4, 9))
+        for cube in cubes:
+            φ = (
+                views(cube).values[cube["valid"].values].astype(np.float64)
+            )  # (valid, view, descriptor)
+            if not len(φ):
+                continue
+            # Chan's update: patients come one at a time and never lie in memory together.
+            here = φ.mean(axis=0)
+            total = n + len(φ)
+            gap = here - mean
+            squares += ((φ - here) ** 2).sum(axis=0) + gap**2 * n * len(φ) / total
+            mean += gap * len(φ) / total
+            n = total
+        scale = np.sqrt(squares / max(n, 1))
+        return cls(mean, np.where(scale < SMALLEST_SCALE, 1, scale))
+
+    def transform(self, cube: xr.Dataset) -> xr.DataArray:
+        """Standardized views; 0 where not valid."""
+        φ = views(cube)
+        z = (φ.values - self.mean) / self.scale
+        valid = cube["valid"].values[..., None, None]
+        return φ.copy(data=np.where(valid, z, 0).astype(np.float32))
+
+
+def channel_table(cube: xr.Dataset) -> pd.DataFrame:
+    """88 columns per channel: 44 window terms, averaged within seizures, mean and std over them.
+
+    The 44 are the 36 views and, for high gamma, line length, RMS and variance, Z-Δ and |Δ| as state
+    terms. Rows: channels that are valid in some seizure. std over seizures is the population value.
+    """
+    φ = views(cube)
+    valid = cube["valid"].values
+    state = [
+        φ.sel(view="z_delta", descriptor=list(STATE_DESCRIPTORS)).values,
+        np.abs(φ.sel(view="delta", descriptor=list(STATE_DESCRIPTORS)).values),
+    ]
+    flat = φ.values.reshape(*valid.shape, -1)
+    terms = np.concatenate([flat, *state], axis=-1).astype(np.float64)
+    windows = valid.sum(axis=1)  # (seizure, channel)
+    per_seizure = (
+        np.where(valid[..., None], terms, 0).sum(axis=1) / np.maximum(windows, 1)[..., None]
+    )
+    seen = windows > 0
+    n = np.maximum(seen.sum(axis=0), 1)[:, None]
+    mean = np.where(seen[..., None], per_seizure, 0).sum(axis=0) / n
+    var = np.where(seen[..., None], (per_seizure - mean) ** 2, 0).sum(axis=0) / n
+    names = _term_names()
+    columns = [f"{over}/{name}" for over in ("mean", "std") for name in names]
+    table = pd.DataFrame(np.hstack([mean, np.sqrt(var)]), columns=columns)
+    table.index = pd.Index(cube["channel"].values.tolist(), name="channel")
+    return table[seen.any(axis=0)]
+
+
+def _term_names() -> list[str]:
+    names = [f"{view}/{name}" for view in VIEWS for name in DESCRIPTORS]
+    return names + [
+        f"state_{kind}/{d}" for kind in ("z_delta", "abs_delta") for d in STATE_DESCRIPTORS
+    ]
