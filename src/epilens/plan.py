@@ -181,8 +181,8 @@ def _first_problem(model: type[BaseModel], error: ValidationError) -> str:
     *parents, key = problem["loc"] or ("plan",)
     where = ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
-        found = repr(problem["input"]) if problem["type"] != "value_error" else "that is not so"
-        return f"{where}: {problem['msg']}; found {found}. Correct this value."
+        found = "" if problem["type"] == "value_error" else f"; found {problem['input']!r}"
+        return f"{where}: {problem['msg']}{found}. Correct this value."
     for parent in parents:
         section = model.model_fields[str(parent)].annotation
         assert isinstance(section, type)

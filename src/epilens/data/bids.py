@@ -16,11 +16,19 @@ import pandas as pd
 
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.datasets import DATASETS, Dataset, recognise
-from epilens.data.labels import LabelSource, LabelTable, PatientTables, Reader
+from epilens.data.labels import LabelTable, PatientTables, Reader
 from epilens.data.onset import Event, Onset, find_onset
 from epilens.data.positions import Positions, read_positions
 from epilens.data.recording import Recording, Run, annotations_of, read_run
-from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table, with_prefix
+from epilens.data.sidecars import (
+    BidsFile,
+    BidsTree,
+    as_number,
+    is_hidden,
+    natural,
+    read_table,
+    with_prefix,
+)
 from epilens.errors import DataError, OnsetError
 from epilens.plan import Plan
 
@@ -145,7 +153,7 @@ class _Scan:
         for name in sorted(self.tree.participants, key=natural):
             participant = self.tree.participants[name]
             why = self.dataset.reason_to_exclude(name, participant)
-            if not why and not (self.tree.root / name).is_dir():
+            if not why and name not in self.tree.folders:
                 why = "is in participants.tsv but has no folder"
             patient = None if why else self._patient(name, participant)
             if patient is not None and not patient.runs:
@@ -210,6 +218,14 @@ class _Scan:
             # A .eeg beside its .vhdr is BrainVision's data; alone it is Nihon Kohden.
             and not (f.extension == ".eeg" and f.path.stem in headers)
         ]
+        # The same run in two formats is one seizure: the first format of SIGNALS is taken.
+        best: dict[Any, BidsFile] = {}
+        for f in sorted(signals, key=lambda f: SIGNALS.index(f.extension)):
+            if best.setdefault(f.entities, f) is not f:
+                why = f"is there as {f.extension} too; {best[f.entities].extension} is read"
+                row = AuditRow("run", why, patient, run_name(f), effect="noted")
+                self.rows += [row] if row not in self.rows else []
+        signals = list(best.values())
         keys = {f.entities for f in signals}
         lone: dict[Any, BidsFile] = {}
         for f in files:
@@ -250,9 +266,14 @@ class _Scan:
         self, patient: str, file: BidsFile, signal: Path | None, duration_s: float | None
     ) -> Onset:
         onset_s = self._overrides.get((patient, run_name(file)))
-        onset_s = (
-            onset_s if onset_s is not None else self._overrides.get((patient, _run_entity(file)))
-        )
+        if onset_s is None:
+            onset_s = self._overrides.get((patient, _run_entity(file)))
+            same = [f for f in self._ictal_runs(patient) if _run_entity(f) == _run_entity(file)]
+            if onset_s is not None and len(same) > 1:
+                raise DataError(
+                    f"expected an onset for one run, found {len(same)} runs of number "
+                    f"{_run_entity(file)}. Give the full name in the onset table: {run_name(file)}."
+                )
         if onset_s is not None:
             onset = Onset(onset_s, None, "", "given by the user")
         else:
@@ -274,12 +295,14 @@ class _Scan:
     @cached_property
     def _readers(self) -> list[Reader]:
         """Opened label sources; what could not be opened is told once, if labels are missing."""
-        table = self.plan.cohort.labels
-        sources: tuple[LabelSource, ...] = self.dataset.labels
-        if table:
-            return [LabelTable(Path(table)).open(self.tree.root)]
+        if self.plan.cohort.labels:
+            table = LabelTable(Path(self.plan.cohort.labels))
+            for patient in sorted(table.patients() - set(self.tree.participants)):
+                why = "is in the label table but not in this dataset"
+                self.rows.append(AuditRow("label", why, patient, effect="noted"))
+            return [table.open(self.tree.root)]
         readers = []
-        for source in sources:
+        for source in self.dataset.labels:
             try:
                 readers.append(source.open(self.tree.root))
             except DataError as error:
@@ -293,8 +316,10 @@ class _Scan:
     def _labels(self, tables: PatientTables) -> frozenset[str] | None:
         for reader in self._readers:
             labels = reader(tables)
-            if labels is not None:
-                self.rows += labels.rows
+            if labels is None:
+                continue
+            self.rows += labels.rows
+            if labels.ez is not None:
                 return labels.ez
         return None
 
@@ -312,7 +337,7 @@ class _Scan:
         used = {
             (run.patient, key) for p in patients for run in p.runs for key in (run.name, run.entity)
         }
-        for patient, run in self._overrides.keys() - used:
+        for patient, run in (key for key in self._overrides if key not in used):
             why = "is in the onset table but is no usable seizure of this dataset"
             self.rows.append(AuditRow("run", why, patient, run, effect="noted"))
 
@@ -327,8 +352,13 @@ class _Scan:
             if not paths or paths[-1] in seen:
                 continue
             seen.add(paths[-1])
-            table = read_table(paths[-1])
-            fields = self.tree.fields(draft.file, "coordsystem")
+            try:
+                table = read_table(paths[-1])
+                fields = self.tree.fields(draft.file, "coordsystem")
+            except DataError as error:
+                why = f"{error} Its contacts have no positions."
+                self.rows.append(AuditRow("patient", why, patient, effect="noted"))
+                continue
             positions, rows = read_positions(table, fields, patient)
             self.rows += [row for row in rows if row not in self.rows]
             tables.append(table)
@@ -452,7 +482,7 @@ def _check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
 
 def read_onsets(path: Path) -> dict[tuple[str, str], float]:
     """The user's onsets: (patient, run) → seconds. A run is `01`, `run-01` or its full name."""
-    if not path.exists():
+    if is_hidden(path) or not path.exists():
         raise DataError(f"onsets {path}: expected a TSV, found nothing. Check the path.")
     table = read_table(path)
     missing = {"patient", "run", "onset_s"} - set(table.columns)
@@ -464,7 +494,11 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
     onsets: dict[tuple[str, str], float] = {}
     for row in table.to_dict("records"):
         onset_s = as_number(row["onset_s"])
-        run = row["run"].removeprefix("run-")
+        # A pasted file name is as good as the run's name.
+        run = (
+            row["run"].partition("_ieeg")[0].removeprefix(with_prefix(row["patient"], "sub-") + "_")
+        )
+        run = run.removeprefix("run-")
         key = (
             with_prefix(row["patient"], "sub-"),
             run.lstrip("0") or "0" if run.isdigit() else run,

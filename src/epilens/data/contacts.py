@@ -19,8 +19,10 @@ class Contact(NamedTuple):
 
 # What recording systems wrap around the name that the implantation scheme uses.
 _PREFIX = re.compile(r"^(?:i?eeg|seeg|ecog|pol)\s+", re.IGNORECASE)
-_SUFFIX = re.compile(r"[\s-]*(?:ref|av|avg|g2)$", re.IGNORECASE)
-_NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*0*(?P<number>\d+)$")
+_SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE)
+_NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
+# Python refuses to read numbers of thousands of digits.
+_MOST_DIGITS = 9
 
 
 def parse_contact(name: str) -> Contact | None:
@@ -32,7 +34,7 @@ def parse_contact(name: str) -> Contact | None:
     (Contact(shaft='LF', number=1), Contact(shaft="A'", number=12), None)
     """
     match = _NAME.match(_SUFFIX.sub("", _PREFIX.sub("", name.strip())))
-    if match is None:
+    if match is None or len(match["number"]) > _MOST_DIGITS:
         return None
     return Contact(match["shaft"].upper(), int(match["number"]))
 
@@ -50,6 +52,8 @@ _PIECE = re.compile(
     r"(?:\s*-\s*(?P<last_shaft>[^\W\d_]+['`’]?)?\s*(?P<last>\d+))?"
 )
 _LONGEST_SHAFT = 256
+# "TT1 and 2" has no shaft AND.
+_JOINED = re.compile(r"and\s", re.IGNORECASE)
 
 
 def expand_contacts(text: str) -> ContactList:
@@ -67,7 +71,11 @@ def expand_contacts(text: str) -> ContactList:
     for match in _PIECE.finditer(text):
         not_understood += _words(text[end : match.start()])
         end = match.end()
-        shaft = (match["shaft"] or shaft).upper()
+        if not _JOINED.match(match[0]):
+            shaft = (match["shaft"] or shaft).upper()
+        if max(len(match["first"]), len(match["last"] or "")) > _MOST_DIGITS:
+            not_understood.append(match[0].strip())
+            continue
         first, last = int(match["first"]), int(match["last"] or match["first"])
         other_shaft = (match["last_shaft"] or shaft).upper() != shaft
         if not shaft or other_shaft or abs(last - first) >= _LONGEST_SHAFT:

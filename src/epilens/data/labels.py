@@ -15,8 +15,8 @@ from typing import Protocol
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import expand_contacts, parse_contact
-from epilens.data.sidecars import read_table, with_prefix
+from epilens.data.contacts import Contact, expand_contacts, parse_contact
+from epilens.data.sidecars import is_hidden, read_table, with_prefix
 from epilens.errors import DataError
 
 
@@ -36,9 +36,12 @@ class PatientTables:
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of EZ channels; every other channel of the patient is NEZ."""
+    """Names of EZ channels; every other channel of the patient is NEZ.
 
-    ez: frozenset[str]
+    None: the source names the patient, but none of the contacts was recorded, so nothing is known.
+    """
+
+    ez: frozenset[str] | None
     rows: tuple[AuditRow, ...] = field(default=())
 
 
@@ -80,7 +83,7 @@ NO = frozenset({"0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", 
 
 def as_flag(text: str) -> bool | None:
     """Yes, no, or None for empty text; anything else is refused."""
-    word = re.sub(r"\.0$|[\s_-]", "", text.lower())
+    word = re.sub(r"\.0$|[\s_]|(?<=[a-z])-(?=[a-z])", "", text.lower())
     if word in YES:
         return True
     if word in NO:
@@ -104,7 +107,7 @@ class LabelColumns:
         ez, known, unknown = set[str](), set[str](), set[str]()
         for table in [*tables.channels, tables.electrodes]:
             for column in self.names:
-                if table is None or column not in table:
+                if table is None or not {"name", column} <= set(table):
                     continue
                 for name, text in zip(table["name"], table[column], strict=True):
                     flag = _flag_of(tables.patient, column, name, text)
@@ -141,27 +144,40 @@ class LabelTable:
 
     def open(self, root: Path) -> Reader:
         """Read and check the whole table."""
-        if not self.path.exists():
-            raise DataError(f"labels {self.path}: expected a CSV, found nothing. Check the path.")
+        flags = self._flags()
+        return lambda tables: _from_names(tables, flags.get(tables.patient))
+
+    def patients(self) -> set[str]:
+        """Patients that the table names."""
+        return set(self._flags())
+
+    def _flags(self) -> dict[str, dict[str, bool]]:
+        who = f"labels {self.path}"
+        if is_hidden(self.path) or not self.path.exists():
+            raise DataError(f"{who}: expected a CSV, found nothing. Check the path.")
         table = read_table(self.path, sep=",")
         missing = {"patient", "channel", "is_ez"} - set(table.columns)
         if missing:
             raise DataError(
-                f"labels {self.path}: expected columns patient, channel, is_ez, found "
+                f"{who}: expected columns patient, channel, is_ez, found "
                 f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
             )
         flags: dict[str, dict[str, bool]] = {}
         for row in table.to_dict("records"):
-            flag = _flag_of(
-                f"labels {self.path.name}: {row['patient']}", "is_ez", row["channel"], row["is_ez"]
-            )
+            patient, channel = row["patient"], row["channel"]
+            flag = _flag_of(f"labels {self.path.name}: {patient}", "is_ez", channel, row["is_ez"])
             if flag is None:
                 raise DataError(
-                    f"labels {self.path}: expected yes or no for {row['patient']} "
-                    f"{row['channel']!r}, found an empty cell. Fill it or remove the row."
+                    f"{who}: expected yes or no for {patient} {channel!r}, found an empty cell. "
+                    "Fill it or remove the row."
                 )
-            flags.setdefault(with_prefix(row["patient"], "sub-"), {})[row["channel"]] = flag
-        return lambda tables: _from_names(tables, flags.get(tables.patient))
+            known = flags.setdefault(with_prefix(patient, "sub-"), {})
+            if known.setdefault(channel, flag) != flag:
+                raise DataError(
+                    f"{who}: expected one answer for {patient} {channel!r}, found yes and no. "
+                    "Remove one row."
+                )
+        return flags
 
 
 def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labels | None:
@@ -191,7 +207,7 @@ class ClinicalSheet:
     def open(self, root: Path) -> Reader:
         """Read the sheet; its patients are spelt in their own way (`pt1` for sub-pt01)."""
         path = root / self.path
-        if not path.exists():
+        if is_hidden(path) or not path.exists():
             raise DataError(
                 f"labels: expected the clinical sheet at {self.path} in the dataset, found none, "
                 f"so no EZ is known. It is part of the full download: {self.path}."
@@ -204,13 +220,17 @@ class ClinicalSheet:
                 f"labels {path}: expected columns {self.patient_column}, {self.contacts_column}, "
                 f"found {', '.join(columns)}. Is this the right sheet?"
             )
+        texts: dict[str, str] = {}
         ids = sheet[columns[self.patient_column]].map(patient_key)
-        texts = dict(zip(ids, sheet[columns[self.contacts_column]], strict=True))
+        for key, text in zip(ids, sheet[columns[self.contacts_column]], strict=True):
+            texts[key] = f"{texts[key]}; {text}" if key in texts else text
         return lambda tables: self._read(tables, texts.get(patient_key(tables.patient), ""))
 
     def _read(self, tables: PatientTables, text: str) -> Labels | None:
         listed = expand_contacts(text)
-        by_contact = {parse_contact(name): name for name in sorted(tables.names)}
+        by_contact: dict[Contact | None, list[str]] = {}
+        for name in sorted(tables.names):
+            by_contact.setdefault(parse_contact(name), []).append(name)
         rows = [
             AuditRow(
                 "label",
@@ -230,8 +250,8 @@ class ClinicalSheet:
                 effect="noted",
             )
         ] * bool(listed.not_understood)
-        ez = frozenset(by_contact[c] for c in listed.contacts if c in by_contact)
-        return Labels(ez, tuple(rows)) if listed.contacts else None
+        ez = frozenset(n for c in listed.contacts for n in by_contact.get(c, ()))
+        return Labels(ez or None, tuple(rows)) if listed.contacts else None
 
 
 def _read_sheet(path: Path) -> pd.DataFrame:

@@ -75,11 +75,14 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
         for name, (a, b) in zip(names, pairs, strict=True)
         if recording.channels[a] in at and recording.channels[b] in at
     }
+    difference = recording.signal[first] - recording.signal[second]
+    if missing is not None:
+        difference[missing[first] | missing[second]] = 0
     alone = set(range(len(recording.channels))) - set(first) - set(second)
     why = "has no neighbour for the bipolar montage"
     return replace(
         recording,
-        signal=recording.signal[first] - recording.signal[second],
+        signal=difference,
         channels=names,
         is_ez=None if is_ez is None else tuple(is_ez[a] or is_ez[b] for a, b in pairs),
         positions=Positions(middle, recording.positions.space),

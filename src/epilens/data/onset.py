@@ -39,14 +39,18 @@ class Onset:
 
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}
-_ELECTRIC = {"eeg", "ieeg", "seeg", "ecog", "electrographic", "electrical", "electroclinical"}
-_SURE = {"definite", "clear", "first", "earliest", "focal", "generalized", "subclinical", "the"}
+_ELECTRIC = {"electrographic", "electrical", "electroclinical"}
+_DEVICE = {"eeg", "ieeg", "seeg", "ecog"}
+_SURE = {"definite", "clear", "focal", "generalized", "subclinical", "typical", "habitual", "the"}
+_PLACE = {"left", "right", "bilateral", "temporal", "frontal", "parietal", "occipital", "mesial"}
 _UNSURE = {"possible", "possibly", "probable", "probably", "likely", "maybe", "questionable"}
 _CLINICAL = {"clinical", "behavioral", "behavioural", "semiologic"}
 _ONSET = {"onset", "start", "starts", "started", "begin", "begins", "beginning"}
 _MARKER = {"event", "pb", "push", "button", "number", "nr", "type", "foc", "gen", "ia", "nm"}
 _END = {"offset", "off", "end", "ends", "ended", "over", "stop", "stops", "stopped"}
-_RECORDER = {"segment", "rec", "recording", "schedule", "mark", "on", "check", "video", "eeg"}
+_RECORDER = {"segment", "rec", "recording", "schedule", "check", "video", "camera"}
+
+_NOT = {"no", "not", "none", "without", "never"}
 
 _TIME_ONLY = re.compile(r"^[+-]?\d+(\.\d+)?$")
 _TOKEN = re.compile(r"[a-z]+|\d+|\?")
@@ -93,12 +97,13 @@ RULES = (
 
 def _rank(text: str) -> int | None:
     """Index of the rule that a text matches, or None."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
-    tokens = _TOKEN.findall(re.sub(r"\b1st\b", "first", spaced.lower()))
+    tokens = _tokens(text)
     unsure, kinds = False, set[str]()
     for position, token in enumerate(tokens):
         rest = tokens[position + 1 :]
-        if token in _ONSET or (token == "on" and "seizure" in kinds):
+        if token in _ONSET or (
+            token == "on" and "seizure" in kinds and not "".join(rest).isalpha()
+        ):
             return _rank_of_head(token, rest, kinds, unsure or rest[:1] == ["?"])
         if token in ("change", "changes") and "first" in kinds:
             return RULES.index("first change")
@@ -111,6 +116,12 @@ def _rank(text: str) -> int | None:
     return RULES.index("seizure marker") if "seizure" in kinds else None
 
 
+def _tokens(text: str) -> list[str]:
+    """Words, numbers and question marks; SzOnset and EEGOnset are two words each."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
+    return _TOKEN.findall(re.sub(r"\b1st\b", "first", spaced.lower()))
+
+
 def _kind(token: str) -> str | None:
     """What a qualifier says, or None when the word is not a qualifier."""
     if token in ("first", "earliest"):
@@ -118,7 +129,8 @@ def _kind(token: str) -> str | None:
     for kind, words in (
         ("seizure", _SEIZURE),
         ("electric", _ELECTRIC),
-        ("sure", _SURE),
+        ("device", _DEVICE),
+        ("sure", _SURE | _PLACE),
         ("clinical", _CLINICAL),
         ("marker", _MARKER),
     ):
@@ -135,10 +147,14 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
         if not (set(words[1:3]) & _SEIZURE):
             return None
         kinds = kinds | {"seizure"}
-    if words[:1] == ["zone"]:
+    if set(words[:1]) & {"zone", "artifact", "artefact"} or set(words) & _NOT:
         return None
-    if "clinical" in kinds and "electric" not in kinds:
+    if set(words[:1]) & _CLINICAL:
+        kinds = kinds | {"clinical"}
+    if "clinical" in kinds and not kinds & {"electric", "device"}:
         return RULES.index("uncertain clinical onset" if unsure else "clinical onset")
+    if head != "onset" and "device" in kinds and "seizure" not in kinds:
+        return None  # "EEG started": the recording, not the seizure
     if head != "onset" and not kinds & {"seizure", "electric"}:
         # A bare "start" must stand alone: "start eating" is not a seizure.
         if any(not token.isdigit() for token in words):
@@ -154,7 +170,9 @@ def _offset(onset: Event, events: Iterable[Event]) -> float | None:
     ends = [
         event.onset_s
         for event in events
-        if event.onset_s > onset.onset_s and _END & set(_TOKEN.findall(event.text.lower()))
+        if event.onset_s > onset.onset_s
+        and _END & set(_tokens(event.text))
+        and not _RECORDER & set(_tokens(event.text))
     ]
     return min(ends, default=None)
 
@@ -166,14 +184,17 @@ def _seen(events: Sequence[Event]) -> str:
     """
     if not events:
         return "no events"
-    known = _SEIZURE | _ELECTRIC | _SURE | _UNSURE | _CLINICAL | _ONSET | _MARKER | _END | _RECORDER
+    known = set[str]().union(
+        *(_SEIZURE, _ELECTRIC, _DEVICE, _SURE, _PLACE, _UNSURE, _CLINICAL, _ONSET, _MARKER),
+        *(_END, _RECORDER, {"on", "first", "change"}),
+    )
     texts = list(dict.fromkeys(event.text.strip() for event in events))
     quotable = [
         text
         for text in texts
         if len(text) <= 40
         and all(
-            word in known or re.fullmatch(r"[a-z]{0,4}\d+", word)
+            word in known or re.fullmatch(r"[a-z]{1,4}\d{1,3}", word)
             for word in re.findall(r"[^\W\d_]+\d*|\d+", text.lower())
         )
     ]

@@ -22,7 +22,7 @@ def quality_flags(
     missing : array of bool, (channel, time)
         Samples that were not finite; None: there are none.
     """
-    high, low = signal.max(axis=1), signal.min(axis=1)
+    high, low = _extremes(signal, missing)
     flat = high - low < plan.flat_uv
     # Every eighth sample and its neighbour tell as much as all of them, in a fraction of the time.
     a, b = signal[:, :-1:8], signal[:, 1::8]
@@ -31,12 +31,25 @@ def quality_flags(
         "flat": flat,
         "clipped": ~flat & (_stuck_share(a, b, high, low) > plan.clipped_share),
         "non-finite": np.zeros(len(signal), bool) if missing is None else missing.any(axis=1),
-        "out-of-scale": _out_of_scale(np.abs(b - a), flat, plan.scale_ratio),
+        "out-of-scale": _out_of_scale(np.abs(b - a)[:, ::8], flat, plan.scale_ratio),
     }
     return [
         tuple(flag for flag, where in found.items() if where[channel])
         for channel in range(len(signal))
     ]
+
+
+def _extremes(
+    signal: NDArray[np.float32], missing: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Largest and smallest sample of each channel, over the samples that are there."""
+    if missing is None:
+        return signal.max(axis=1), signal.min(axis=1)
+    there = ~missing
+    high = np.max(signal, axis=1, where=there, initial=-np.inf)
+    low = np.min(signal, axis=1, where=there, initial=np.inf)
+    none = ~there.any(axis=1)
+    return np.where(none, 0, high), np.where(none, 0, low)
 
 
 def _stuck_share(

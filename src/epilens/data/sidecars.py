@@ -54,6 +54,12 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     if not rows:
         raise DataError(f"{path.name}: expected a table, found an empty file. Restore the file.")
     header = [name.lower() for name in rows[0]]
+    repeated = [name for name in header if header.count(name) > 1]
+    if repeated:
+        raise DataError(
+            f"{path.name}: expected each column once, found {repeated[0]!r} {len(repeated)} times. "
+            "Remove or rename one."
+        )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise DataError(
@@ -66,9 +72,10 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object."""
+    text = read_text(path)
     try:
-        tree = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
+        tree = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name}: expected JSON, found: {error}. Mend this line.") from None
     if not isinstance(tree, dict):
         raise DataError(f"{path.name}: expected a JSON object, found {type(tree).__name__}.")
@@ -112,9 +119,14 @@ class BidsTree:
         return read_json(self.root / "dataset_description.json")
 
     @cached_property
+    def folders(self) -> frozenset[str]:
+        """Names of the patients' folders."""
+        return frozenset(p.name for p in self.root.glob("sub-*") if p.is_dir())
+
+    @cached_property
     def participants(self) -> dict[str, dict[str, str]]:
         """Row of participants.tsv by patient (`sub-…`); empty rows for folders without one."""
-        folders = {p.name: {} for p in sorted(self.root.glob("sub-*")) if p.is_dir()}
+        folders: dict[str, dict[str, str]] = {name: {} for name in sorted(self.folders)}
         path = self.root / "participants.tsv"
         if not path.exists():
             return folders
@@ -138,8 +150,14 @@ class BidsTree:
         return tuple(file for file in found if file is not None)
 
     def _walk(self) -> Iterator[Path]:
-        for folder, folders, names in os.walk(self.root, onerror=_cannot_list):
+        seen = set()
+        for folder, folders, names in os.walk(self.root, onerror=_cannot_list, followlinks=True):
             here = Path(folder)
+            # Links are followed, but none that leads back.
+            if (real := here.resolve()) in seen:
+                folders[:] = []
+                continue
+            seen.add(real)
             yield from (here / name for name in names)
             recordings = [name for name in folders if Path(name).suffix in _FOLDER_FORMATS]
             yield from (here / name for name in recordings)
@@ -205,8 +223,19 @@ def with_prefix(name: str, prefix: str) -> str:
     return name if name.startswith(prefix) else prefix + name
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether permissions hide if there is something at this path."""
+    try:
+        path.exists()
+    except PermissionError:
+        return True
+    return False
+
+
 def _check_root(root: Path) -> None:
     expected = f"{root}: expected a BIDS dataset (a folder with dataset_description.json), found "
+    if is_hidden(root):
+        raise DataError(expected + "a folder that cannot be entered. Check its permissions.")
     if not root.exists():
         raise DataError(expected + "nothing at this path. Check the path.")
     if not root.is_dir():
@@ -229,11 +258,11 @@ def as_number(text: Any) -> float | None:
     """A finite number, or None."""
     try:
         number = float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if abs(number) < float("inf") else None
 
 
 def natural(name: str) -> list[Any]:
     """Sort key under which A2 comes before A10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split(r"(\d{1,18})", name))]

@@ -22,7 +22,7 @@ from epilens.evidence.descriptors import (
     high_gamma_covered,
     in_blocks,
 )
-from epilens.evidence.windows import Grid, band_limit, window_grid
+from epilens.evidence.windows import RINGS_S, Grid, band_limit, window_grid
 from epilens.plan import Plan
 
 
@@ -93,15 +93,24 @@ def _describe_recording(
     values = np.zeros((channels, len(grid.start), len(DESCRIPTORS)), np.float32)
     if len(inside):
         used = slice(inside[0], inside[-1] + 1)
+        pad_s = _pad_s(recording, grid, used)
 
         def work(rows: slice) -> None:
-            y = band_limit(recording.signal[rows], recording.fs, plan.filter, recording.mains_hz)
+            signal, fs = recording.signal[rows], recording.fs
+            y = band_limit(signal, fs, plan.filter, recording.mains_hz, pad_s)
             describe_block(y, recording.fs, grid.start[used], grid.length, values[rows, used])
 
         in_blocks(work, channels, threads)
     valid = np.repeat(grid.inside[:, None], channels, axis=1) & ~_touched(recording, grid)
     values = np.moveaxis(values, 0, 1)
     return np.where(valid[..., None] & np.isfinite(values), values, 0), valid, grid
+
+
+def _pad_s(recording: Recording, grid: Grid, used: slice) -> float:
+    """Seconds by which the filter must continue the ends: less, the more margin was read."""
+    before = grid.start[used][0]
+    after = recording.signal.shape[1] - grid.start[used][-1] - grid.length
+    return max(0.5, RINGS_S - min(before, after) / recording.fs)
 
 
 def _touched(recording: Recording, grid: Grid) -> NDArray[np.bool_]:

@@ -178,17 +178,17 @@ def descriptors(
     x = np.asarray(x)
     length, stride = window_samples(fs, length_s, stride_s)
     _check(x, fs, length, stride)
-    flat = x.reshape(-1, x.shape[-1])
+    flat = x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
     windows = max(0, (x.shape[-1] - length) // stride + 1)
     out = np.empty((len(flat), windows, len(DESCRIPTORS)), np.float32)
     start = stride * np.arange(windows)
-    if out.size:
+    if windows and len(flat):
         in_blocks(
             lambda rows: describe_block(flat[rows], fs, start, length, out[rows]),
             len(flat),
             threads,
         )
-    return np.moveaxis(out.reshape(*x.shape[:-1], windows, -1), -3, -2)
+    return np.moveaxis(out.reshape(*x.shape[:-1], windows, out.shape[-1]), -3, -2)
 
 
 def _check(x: Array, fs: float, length: int, stride: int) -> None:
@@ -232,22 +232,26 @@ def describe_block(
     # A constant has no power above 1 Hz (Hann), so taking it away first only saves precision.
     pilot = np.where(high == low, low, x.mean(axis=-1, keepdims=True)).astype(x.dtype, copy=False)
     precise = bool(np.maximum(high - pilot, pilot - low).max() > _HUGE_UV)
-    y = np.subtract(x, pilot).astype(np.float64 if precise else np.float32, copy=False)
-    _signal_part(y, pilot.astype(np.float64)[:, 0], fs, start, length, out)
+    y = np.subtract(x, pilot, dtype=np.float64 if precise else np.float32, casting="same_kind")
+    flat = _signal_part(y, pilot.astype(np.float64)[:, 0], fs, start, length, out)
     _spectral_part(y, fs, start, length, out)
+    out[..., _INDEX["spectral_entropy"]][flat] = 0
 
 
 def _signal_part(
     y: Array, pilot: Array, fs: float, start: Array, length: int, out: NDArray[np.float32]
-) -> None:
-    """RMS, variance and line length."""
+) -> NDArray[np.bool_]:
+    """RMS, variance and line length; returns which windows are constant up to rounding."""
     sums = window_sums(y, start, length) / length
     mean, square, steps = sums[..., 0], sums[..., 1], sums[..., 2]
-    var = np.maximum(square - mean * mean, 0)
+    var = square - mean * mean
+    flat = var <= 1e-13 * square
+    var[flat] = 0
     level = pilot[:, None] + mean
     out[..., _INDEX["rms"]] = np.sqrt(var + level * level + RMS_EPSILON)
     out[..., _INDEX["variance"]] = var
     out[..., _INDEX["line_length"]] = steps * fs
+    return flat
 
 
 _INDEX = {name: position for position, name in enumerate(DESCRIPTORS)}

@@ -13,7 +13,7 @@ import json
 import multiprocessing
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ import pandas as pd
 
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Patient, Recordings
-from epilens.data.recording import Run, read_run
+from epilens.data.recording import Recording, Run, read_run
 from epilens.data.sidecars import natural, read_table
 from epilens.errors import DataError, EpilensError
-from epilens.evidence.cube import save
+from epilens.evidence.cube import save, save_store
 from epilens.evidence.describe import describe_patient
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
-from epilens.storage import replace_folder, write_atomically
+from epilens.storage import write_atomically
 from epilens.terminal import visible
 
 VERSION = 1
@@ -108,7 +108,7 @@ def _size(job: Job) -> float:
 def describe_one(job: Job) -> Outcome:
     """Describe one patient, unless its cube is there already."""
     path = job.out / f"{job.patient.name}.zarr"
-    sources = {source.name: _digest(source) for run in job.patient.runs for source in _sources(run)}
+    sources = _digests(job)
     key = cube_key(job.patient, job.plan, sources)
     known = _known(path)
     if known.get("key") == key and (not job.traces or known.get("traces") == _trace_key(job)):
@@ -136,24 +136,44 @@ def describe_one(job: Job) -> Outcome:
     return Outcome(_summary(cube.attrs), tuple(rows), False)
 
 
-def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Any]:
-    for run in job.patient.runs:
-        try:
-            recording, noted = read_run(run, job.plan)
-        except DataError as error:
-            rows.append(AuditRow("seizure", str(error), run.patient, run.name))
-            continue
+def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
+    """Recordings of a patient; the next one is read while the one before is described."""
+    for result in _one_ahead(lambda run: _try_run(run, job.plan), job.patient.runs, job.threads):
+        recording, noted = result
         rows += noted
-        yield recording
+        if recording is not None:
+            yield recording
+
+
+def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
+    try:
+        return read_run(run, plan)
+    except DataError as error:
+        return None, [AuditRow("seizure", str(error), run.patient, run.name)]
+
+
+def _one_ahead(
+    work: Callable[[Run], Any], items: Sequence[Run], threads: int | None
+) -> Iterator[Any]:
+    """`map`, with one result prepared in the background where there is a thread to spare."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting = [pool.submit(work, item) for item in items[:1]]
+        for item in [*items[1:], None]:
+            ready = waiting.pop()
+            result = ready.result()
+            if item is not None:
+                waiting.append(pool.submit(work, item))
+            yield result
 
 
 def _save_traces(job: Job) -> None:
     path = job.out / "traces" / f"{job.patient.name}.zarr"
     ignored: list[AuditRow] = []
     traces = make_traces(_recordings(job, ignored), job.plan.traces)
-    path.parent.mkdir(exist_ok=True)
-    with replace_folder(path) as folder:
-        traces.to_zarr(folder, mode="w", zarr_format=2, consolidated=True)
+    save_store(traces, path)
 
 
 def _trace_key(job: Job) -> str:
@@ -163,12 +183,14 @@ def _trace_key(job: Job) -> str:
 def cube_key(patient: Patient, plan: Plan, sources: dict[str, str]) -> str:
     """Digest of all that a cube depends on."""
     fields = plan.model_dump(mode="json", include={"montage", "quality", "filter", "windows"})
-    runs = [
-        asdict(run) | {"path": run.path and run.path.name, "listed": sorted(run.listed)}
-        for run in patient.runs
-    ]
-    tree = [VERSION, patient.center, fields, runs, sources]
-    return hashlib.sha256(json.dumps(tree, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    tree = [VERSION, patient.center, fields, [_run_facts(run) for run in patient.runs], sources]
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _run_facts(run: Run) -> dict[str, Any]:
+    """What the sidecars said about a run; where its file lies does not matter."""
+    facts = vars(run) | {"path": run.path and run.path.name, "listed": sorted(run.listed)}
+    return facts | {"onset": vars(run.onset), "positions": vars(run.positions)}
 
 
 def _sources(run: Run) -> list[Path]:
@@ -181,6 +203,12 @@ def _sources(run: Run) -> list[Path]:
         for p in run.path.parent.iterdir()
         if p.name.partition(".")[0] == stem and p.suffix not in (".json", ".tsv") and p.is_file()
     )
+
+
+def _digests(job: Job) -> dict[str, str]:
+    files = [file for run in job.patient.runs for file in _sources(run)]
+    with ThreadPoolExecutor(job.threads or 2) as pool:
+        return dict(zip((file.name for file in files), pool.map(_digest, files), strict=True))
 
 
 def _digest(path: Path) -> str:

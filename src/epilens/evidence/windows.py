@@ -19,8 +19,8 @@ from epilens.plan import FilterPlan, WindowPlan
 
 # Where the upper edge comes this close to Nyquist, only the lower one is applied.
 _NEAR_NYQUIST = 0.9
-# A zero-phase 1 Hz edge rings for about this long.
-_RINGS_S = 5.0
+RINGS_S = 5.0
+"""A zero-phase 1 Hz edge rings for about this long."""
 
 
 def response(f: NDArray[np.float64], fs: float, plan: FilterPlan) -> NDArray[np.float64]:
@@ -58,15 +58,19 @@ def _gain(n: int, fs: float, plan: FilterPlan, mains_hz: float | None) -> NDArra
 
 
 def band_limit(
-    x: NDArray[np.float32], fs: float, plan: FilterPlan, mains_hz: float | None = None
+    x: NDArray[np.float32],
+    fs: float,
+    plan: FilterPlan,
+    mains_hz: float | None = None,
+    pad_s: float = RINGS_S,
 ) -> NDArray[np.float32]:
     """Zero-phase band limits along the last axis.
 
-    The ends are continued by reflection through the end points, as `scipy.signal.sosfiltfilt`
-    does; what rings from there dies within the margin that is read around the interval.
+    Both ends are continued for `pad_s` by reflection through the end points, as
+    `scipy.signal.sosfiltfilt` does. What still rings from there dies within `RINGS_S`.
     """
     samples = x.shape[-1]
-    pad = min(samples - 1, round(_RINGS_S * fs))
+    pad = min(samples - 1, round(pad_s * fs))
     n = scipy.fft.next_fast_len(samples + 2 * pad, real=True)
     longer = np.empty((*x.shape[:-1], n), np.float32)
     longer[..., pad : pad + samples] = x

@@ -78,7 +78,9 @@ def write_run(folder: Path, patient: SimulatedPatient, run: SimulatedRun) -> Non
     stem = f"{patient.name}_ses-presurgery_{_TASK}_acq-{acquisition}_run-{run.number:02d}"
     there = [i for i in range(len(patient.implant.names)) if i not in run.lacks]
     names = [spell(patient, i) for i in there]
-    signal = patient.signal(run)[there]
+    signal = patient.signal(run)
+    if run.lacks:
+        signal = signal[there]
     ecg = _heart(signal.shape[1], run.fs)
     write = _edf if patient.center.file_format == "edf" else _brainvision
     write(place, f"{stem}_ieeg", [*names, "ECG"], np.vstack([signal, ecg]), run.fs)

@@ -113,14 +113,13 @@ def make_signal(
         _add_arousal(rng, x, t, p, seizure, recipe.fs)
         for contact in np.flatnonzero(np.isfinite(seizure.joins_s)):
             _recruit(rng, x[contact], t, p, seizure, contact, recipe.fs)
-    x *= p.gain_uv[:, None].astype(np.float32)
-    common = _shaped(rng, n, recipe.fs, 2.0) * np.float32(
-        recipe.reference_noise * np.median(p.gain_uv)
-    )
-    mains = np.sin(2 * np.pi * recipe.mains_hz * t + rng.uniform(0, 6.28)).astype(np.float32)
-    x += common
-    x += mains * rng.exponential(1.5, (len(x), 1)).astype(np.float32)
-    x += rng.standard_normal(x.shape, dtype=np.float32) * np.float32(p.floor_uv)
+    common = _shaped(rng, n, recipe.fs, 2.0) * (recipe.reference_noise * np.median(p.gain_uv))
+    mains = np.sin(2 * np.pi * recipe.mains_hz * t + rng.uniform(0, 6.28))
+    # One contact at a time: the whole array is there once, and no copy of it.
+    for contact, hum in enumerate(rng.exponential(1.5, len(x))):
+        x[contact] *= p.gain_uv[contact]
+        x[contact] += common + hum * mains
+        x[contact] += p.floor_uv * rng.standard_normal(n, dtype=np.float32)
     _spoil(rng, x, implant.good)
     return x
 
@@ -210,12 +209,15 @@ def _add_arousal(
         for part, c in zip(bands, np.clip(change, -0.7, 3).astype(np.float32), strict=True):
             x[contact] += c * on * part
     muscle = _ramp(t, rng.uniform(4, 15), 3.0, seizure.duration_s, 3.0)
-    for contact, size in enumerate(p.muscle * 0.25 * rng.exponential(1.0, len(x)) * (rng.random(len(x)) < 0.4)):
+    for contact, size in enumerate(
+        p.muscle * 0.25 * rng.exponential(1.0, len(x)) * (rng.random(len(x)) < 0.4)
+    ):
         burst = rng.standard_normal(len(t), dtype=np.float32)
         x[contact] += np.float32(size) * muscle * burst
     silent = _ramp(t, seizure.duration_s, 2.0, 1e6, 1.0)
     depth = np.where(np.isfinite(seizure.joins_s), rng.uniform(0.1, 0.6, len(x)), 0.05)
-    x *= 1 - depth[:, None].astype(np.float32) * silent
+    for contact, share in enumerate(depth):
+        x[contact] *= 1 - share * silent
 
 
 def _bands(x: Signal, fs: float) -> Iterator[list[Signal]]:

@@ -1,0 +1,47 @@
+"""`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
+
+Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
+several minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from importlib import import_module
+from pathlib import Path
+
+QUICK = ("descriptors", "file_to_cube", "memory")
+LONG = ("cohort", "simulation")
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(names: list[str]) -> int:
+    unknown = set(names) - {*QUICK, *LONG}
+    if unknown:
+        print(f"benchmarks: unknown {', '.join(sorted(unknown))}; known: {', '.join(QUICK + LONG)}")
+        return 2
+    missed = 0
+    RESULTS.mkdir(exist_ok=True)
+    for name in names or QUICK:
+        rows = import_module(f"benchmarks.{name}").measure()
+        print(f"\n{name}")
+        for row in rows:
+            goal = row.get("goal", "")
+            met = row.get("met")
+            missed += met is False
+            verdict = "" if met is None else "met" if met else "MISSED"
+            print(
+                f"  {row['what']:<66} {row['value']:>10.3g} {row['unit']:<10} {goal:<12} {verdict}"
+            )
+        about = {"machine": platform.machine(), "processors": os.cpu_count()}
+        text = json.dumps({"about": about, "rows": rows}, indent=1) + "\n"
+        (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
+    print(f"\n{RESULTS}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,43 @@
+"""How long something takes beside something else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def best(work: Callable[[], object], repeats: int = 7) -> float:
+    """Shortest of several runs in seconds; the first run, which warms caches, is not counted."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def side_by_side(works: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
+    """Shortest run of each, taken in turns so that a noisy moment meets all of them."""
+    times = {name: float("inf") for name in works}
+    for work in works.values():
+        work()
+    for _ in range(repeats):
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+def row(
+    what: str, value: float, unit: str = "×", most: float | None = None, least: float | None = None
+) -> dict[str, Any]:
+    """One line of a benchmark, with its goal if it has one."""
+    line: dict[str, Any] = {"what": what, "value": value, "unit": unit}
+    if most is not None:
+        line |= {"goal": f"<= {most:g}", "met": value <= most}
+    if least is not None:
+        line |= {"goal": f">= {least:g}", "met": value >= least}
+    return line

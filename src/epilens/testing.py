@@ -1,0 +1,68 @@
+"""Small recordings and cubes with a known EZ, for tests of EpiLENS and of methods added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from epilens.data.onset import Onset
+from epilens.data.positions import Positions
+from epilens.data.recording import Recording
+from epilens.evidence.describe import describe
+
+
+def make_recording(
+    patient: str = "sub-01",
+    run: str = "run-01",
+    fs: float = 256.0,
+    channels: int | Sequence[str] = 6,
+    ez: int = 2,
+    start_s: float = -35.0,
+    stop_s: float = 35.0,
+    seed: int = 0,
+    **changes: Any,
+) -> Recording:
+    """Noise in which the first `ez` channels become fast and large at onset.
+
+    `changes` replace any field of the recording.
+    """
+    names = (
+        tuple(channels)
+        if not isinstance(channels, int)
+        else tuple(f"A{i + 1}" for i in range(channels))
+    )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, len(run)]))
+    t = start_s + np.arange(round((stop_s - start_s) * fs)) / fs
+    signal = np.cumsum(rng.normal(size=(len(names), len(t))), axis=1)
+    signal = 40 * (signal - signal.mean(axis=1, keepdims=True)) / signal.std(axis=1, keepdims=True)
+    signal += rng.normal(size=signal.shape)
+    burst = np.where(t > 0, 60 * np.sin(2 * np.pi * 40 * t), 0)
+    signal[:ez] += burst
+    fields: dict[str, Any] = {
+        "patient": patient,
+        "center": "Test",
+        "run": run,
+        "signal": signal.astype(np.float32),
+        "fs": fs,
+        "channels": names,
+        "start_s": start_s,
+        "onset": Onset(-start_s, None, "onset", "onset marker"),
+        "is_ez": tuple(i < ez for i in range(len(names))),
+        "positions": Positions({name: (3.5 * i, 0.0, 0.0) for i, name in enumerate(names)}, "ACPC"),
+        "modality": "SEEG",
+        "mains_hz": 50.0,
+        "source": None,
+    }
+    return Recording(**(fields | changes))
+
+
+def make_cube(
+    patient: str = "sub-01", seizures: int = 2, seed: int = 0, **about: Any
+) -> xr.Dataset:
+    """The cube of a patient whose EZ is its first channels."""
+    runs = [f"run-{s + 1:02d}" for s in range(seizures)]
+    parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
+    return describe(parts)

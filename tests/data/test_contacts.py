@@ -1,0 +1,173 @@
+"""Contact names and clinicians' contact lists."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epilens.data.contacts import Contact, expand_contacts, parse_contact
+
+
+@pytest.mark.parametrize(
+    ("name", "shaft", "number"),
+    [
+        ("A1", "A", 1),
+        ("a1", "A", 1),
+        ("TT12", "TT", 12),
+        ("LF 01", "LF", 1),
+        ("LF_01", "LF", 1),
+        ("LF-01", "LF", 1),
+        ("EEG LF 01-Ref", "LF", 1),
+        ("EEG LF 01-REF", "LF", 1),
+        ("POL A'12", "A'", 12),
+        ("SEEG B3-Av", "B", 3),
+        (" RPG64 ", "RPG", 64),
+        ("G10", "G", 10),
+        ("G100", "G", 100),
+        ("A1-10", "A1", 10),
+        ("Éa3", "ÉA", 3),
+        ("A0", "A", 0),
+        ("A00", "A", 0),
+    ],
+)
+def test_a_name_has_a_shaft_and_a_number(name, shaft, number):
+    assert parse_contact(name) == Contact(shaft, number)
+
+
+@pytest.mark.parametrize("name", ["", " ", "ECG", "EKG", "12", "-3", "_1", "A", "EEG", "Ref", "1A"])
+def test_a_name_without_a_shaft_or_a_number_is_no_contact(name):
+    assert parse_contact(name) is None
+
+
+def test_zeros_and_case_do_not_distinguish_contacts():
+    assert parse_contact("EEG LF 01-Ref") == parse_contact("lf1")
+
+
+@pytest.mark.parametrize(
+    ("name", "shaft"), [("G2", "G"), ("g2", "G"), ("LG2", "LG"), ("RPG2", "RPG"), ("EEG G2", "G")]
+)
+def test_contact_two_of_a_grid_is_not_the_reference_g2(name, shaft):
+    """`-G2` after a name is an amplifier's second input; `G2` itself is a contact."""
+    assert parse_contact(name) == Contact(shaft, 2)
+
+
+def test_the_reference_g2_after_a_name_is_not_part_of_it():
+    assert parse_contact("A3-G2") == Contact("A", 3)
+
+
+def test_a_prime_distinguishes_shafts():
+    assert parse_contact("A'1") != parse_contact("A1")
+
+
+@given(st.from_regex(r"[A-Za-z]{1,4}'?", fullmatch=True), st.integers(0, 999))
+def test_a_written_contact_is_read_back(shaft, number):
+    contact = Contact(shaft.upper(), number)
+    assert parse_contact(str(contact)) == contact
+
+
+@given(st.text(max_size=60))
+def test_parsing_never_raises(text):
+    parse_contact(text)
+
+
+@pytest.mark.parametrize("read", [parse_contact, expand_contacts])
+def test_a_number_of_five_thousand_digits_does_not_raise(read):
+    read("A" + "1" * 5000)
+
+
+@pytest.mark.parametrize(
+    "text", ["A" + "0" * 1000 + "x", "A" + " " * 1000 + "x", "A" + "-_ " * 300]
+)
+def test_a_long_name_is_parsed_in_no_time(text):
+    start = time.perf_counter()
+    parse_contact(text)
+    assert time.perf_counter() - start < 1.0
+
+
+def expanded(text: str) -> list[str]:
+    return [str(contact) for contact in expand_contacts(text).contacts]
+
+
+@pytest.mark.parametrize(
+    ("text", "contacts"),
+    [
+        ("TT1-3", ["TT1", "TT2", "TT3"]),
+        ("TT1 - 3", ["TT1", "TT2", "TT3"]),
+        ("TT1-TT3", ["TT1", "TT2", "TT3"]),
+        ("tt1-Tt3", ["TT1", "TT2", "TT3"]),
+        ("TT3-1", ["TT1", "TT2", "TT3"]),
+        ("TT 01-03", ["TT1", "TT2", "TT3"]),
+        ("PST1-2: AST1-2", ["PST1", "PST2", "AST1", "AST2"]),
+        ("A1;B2,C3:D4 E5\nF6", ["A1", "B2", "C3", "D4", "E5", "F6"]),
+        ("A1\r\nB2", ["A1", "B2"]),
+        ("A1, 3, 5-6", ["A1", "A3", "A5", "A6"]),
+        ("A'1-2", ["A'1", "A'2"]),
+        ("A1; a1; A01", ["A1"]),
+        ("B2; A1", ["B2", "A1"]),
+        ("TT1-6;", ["TT1", "TT2", "TT3", "TT4", "TT5", "TT6"]),
+        ("", []),
+        ("n/a", []),
+    ],
+)
+def test_a_list_is_expanded(text, contacts):
+    assert expanded(text) == contacts
+
+
+@pytest.mark.parametrize("text", ["A1-B3", "1-3", "G1-9999"])
+def test_a_range_that_cannot_be_meant_is_not_understood(text):
+    assert expand_contacts(text).contacts == ()
+    assert expand_contacts(text).not_understood == (text,)
+
+
+def test_words_between_contacts_are_kept_as_not_understood():
+    found = expand_contacts("A1; left insula; B2")
+    assert [str(c) for c in found.contacts] == ["A1", "B2"]
+    assert found.not_understood == ("left", "insula")
+
+
+@pytest.mark.parametrize("text", ["TT1 and 2", "TT1 & 2"])
+def test_a_joining_word_is_not_taken_for_a_shaft(text):
+    assert expanded(text) == ["TT1", "TT2"]
+
+
+def test_a_shaft_may_be_called_like_a_word():
+    """The multi-site cohort has a strip TO."""
+    assert expanded("TT1 TO 2; AND3") == ["TT1", "TO2", "AND3"]
+
+
+CONTACTS = st.builds(Contact, st.from_regex(r"[A-Z]{1,4}'?", fullmatch=True), st.integers(0, 300))
+
+
+@given(st.lists(CONTACTS, max_size=20, unique=True), st.sampled_from([" ", ";", ", ", ":", "\n"]))
+def test_contacts_that_are_written_out_expand_to_themselves(contacts, separator):
+    text = separator.join(map(str, contacts))
+    assert expand_contacts(text).contacts == tuple(contacts)
+
+
+@given(CONTACTS, st.integers(0, 64))
+def test_a_range_has_every_contact_from_first_to_last(first, more):
+    text = f"{first}-{first.number + more}"
+    numbers = [c.number for c in expand_contacts(text).contacts]
+    assert numbers == list(range(first.number, first.number + more + 1))
+
+
+@given(st.text(alphabet="aB'12 0-;,:\n.x#", max_size=60))
+def test_expanding_what_was_expanded_changes_nothing(text):
+    once = expand_contacts(text).contacts
+    assert expand_contacts(" ".join(map(str, once))).contacts == once
+
+
+@given(st.text(max_size=200))
+def test_expanding_never_raises_and_stays_bounded(text):
+    found = expand_contacts(text)
+    assert len(found.contacts) <= 256 * max(1, len(text))
+    assert len(found.not_understood) <= max(1, len(text))
+
+
+def test_a_huge_range_is_refused_at_once():
+    start = time.perf_counter()
+    assert expand_contacts("A1-999999999999").contacts == ()
+    assert time.perf_counter() - start < 0.5
