@@ -112,3 +112,26 @@ def test_names_from_files_cannot_drive_the_terminal(tiny, tmp_path):
     assert "\x1b" not in done.stdout
     # Compared without the table's line breaks: the cell is folded.
     assert "[red]<script>" in "".join(done.stdout.split())
+
+
+def test_describe_writes_cubes_and_resumes(tiny, tmp_path):
+    out = tmp_path / "cubes"
+    first = run("describe", tiny / "west", "--out", out)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.strip() == str(out)
+    assert "2 patients described, 0 kept" in first.stderr
+    second = run("describe", tiny / "west", "--out", out, "--jobs", "2")
+    assert "0 patients described, 2 kept" in second.stderr
+
+
+def test_the_demo_simulates_describes_and_shows_a_picture(tmp_path, monkeypatch, capsys):
+    import epilens.demo
+
+    monkeypatch.setattr(epilens.demo, "SHAPE", "tiny")
+    with pytest.raises(SystemExit, match="0"):
+        main(["demo", "--out", str(tmp_path / "demo"), "--jobs", "1"])
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1] == str(tmp_path / "demo")
+    assert "clinical evidence" in told.err
+    picture = (tmp_path / "demo" / "evidence.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")

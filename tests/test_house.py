@@ -106,3 +106,16 @@ def test_the_public_names_are_there():
         assert getattr(epilens, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = epilens.nothing
+
+
+def test_the_documented_descriptors_are_those_of_the_registry():
+    from epilens.evidence.descriptors import DESCRIPTORS
+
+    text = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", text, flags=re.MULTILINE)
+    assert documented[: len(DESCRIPTORS)] == [(d.name, d.unit) for d in DESCRIPTORS.values()]
+
+
+def test_every_page_of_the_documentation_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from epilens.errors import EpilensError, PlanError
+from epilens.errors import EpilensError, PlanError, did_you_mean
 
 app = typer.Typer(
     name="epilens",
@@ -179,22 +179,21 @@ def _plan(path: Path | None, labels: Path | None, onsets: Path | None):
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="datasets")],
+    what: Annotated[str, typer.Argument(help="datasets or descriptors")],
     as_json: Json = False,
 ) -> None:
     """Show what there is."""
-    from epilens.data.datasets import DATASETS
-    from epilens.errors import did_you_mean
+    from epilens.report.listings import LISTINGS
     from epilens.terminal import print_table
 
-    if what != "datasets":
-        raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, ['datasets'])}")
-    rows = [(d.name, d.title, d.version, d.licence, d.who, d.ez) for d in DATASETS.values()]
-    columns = ["name", "title", "version", "licence", "who", "ez"]
+    if what not in LISTINGS:
+        raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, LISTINGS)}")
+    columns, rows = LISTINGS[what]()
     if as_json:
-        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
+        found = [dict(zip(columns, row, strict=True)) for row in rows]
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:
-        print_table("Datasets", columns, rows, left=6)
+        print_table(what.capitalize(), columns, rows, left=len(columns))
 
 
 @plan_app.command("init")

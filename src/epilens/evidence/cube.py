@@ -79,11 +79,12 @@ def _check_reference(cube: xr.Dataset, who: str) -> None:
     if not bool(orphan.any()):
         return
     seizure, channel = (int(i[0]) for i in np.nonzero(orphan.values))
+    where = f"seizure {str(cube.seizure.values[seizure])!r} channel "
+    where += repr(str(cube.channel.values[channel]))
     raise CubeError(
         f"{who}: {int(orphan.sum())} of {int(used.sum())} seizure-channels have no valid window "
-        f"before onset, e.g. seizure {cube.seizure.values[seizure]!r} channel "
-        f"{cube.channel.values[channel]!r}. The views need a pre-onset reference: start windows "
-        "earlier (plan: windows.start_s) or mark these channels invalid."
+        f"before onset, e.g. {where}. The views need a pre-onset reference: start windows earlier "
+        "(plan: windows.start_s) or mark these channels invalid."
     )
 
 

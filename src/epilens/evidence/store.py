@@ -65,13 +65,14 @@ def describe_cohort(
     jobs: int = 1,
     traces: bool = False,
     tick: Tick = lambda note, seizures: None,
+    threads: int | None = None,
 ) -> dict[str, Any]:
     """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
     out = Path(out)
     patients = [patient for part in parts for patient in part.patients]
     _check_names(patients, out)
     out.mkdir(parents=True, exist_ok=True)
-    threads = 1 if jobs > 1 else None
+    threads = 1 if jobs > 1 else threads
     work = [Job(patient, plan, out, traces, threads) for patient in patients]
     outcomes = {}
     for job, outcome in _all(work, jobs):

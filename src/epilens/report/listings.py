@@ -1,0 +1,26 @@
+"""What `epilens list` shows: the rows of each registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Listing = tuple[list[str], list[tuple[Any, ...]]]
+
+
+def datasets() -> Listing:
+    """Datasets that EpiLENS knows how to read."""
+    from epilens.data.datasets import DATASETS
+
+    rows = [(d.name, d.title, d.version, d.licence, d.who, d.ez) for d in DATASETS.values()]
+    return ["name", "title", "version", "licence", "who", "ez"], rows
+
+
+def descriptors() -> Listing:
+    """The descriptors of a window, in the order of the cube's last axis."""
+    from epilens.evidence.descriptors import DESCRIPTORS
+
+    rows = [(d.name, d.unit, d.of, d.formula) for d in DESCRIPTORS.values()]
+    return ["name", "unit", "of", "formula"], rows
+
+
+LISTINGS = {"datasets": datasets, "descriptors": descriptors}

@@ -1,0 +1,206 @@
+"""A folder of cubes: resume, change, kill, and what is told about it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from epilens.data.bids import read_bids
+from epilens.errors import DataError
+from epilens.evidence.cube import open_cohort
+from epilens.evidence.store import describe_cohort
+from epilens.plan import Plan
+
+CENTERS = ("north", "east", "south", "west")
+
+
+@pytest.fixture(scope="module")
+def parts(tiny):
+    return [read_bids(tiny / center, "simulated") for center in CENTERS]
+
+
+@pytest.fixture(scope="module")
+def cubes(parts, tmp_path_factory):
+    out = tmp_path_factory.mktemp("described") / "cubes"
+    describe_cohort(parts, out, Plan(), traces=True)
+    return out
+
+
+def stamps(folder: Path) -> dict[str, int]:
+    return {p.name: (p / ".zattrs").stat().st_mtime_ns for p in folder.glob("*.zarr")}
+
+
+def test_every_patient_has_a_cube_and_its_counts(cubes, parts):
+    cohort = open_cohort(cubes)
+    assert len(cohort) == 8
+    for part in parts:
+        for patient in part.patients:
+            cube = cohort[patient.name]
+            assert set(cube["channel"].values.tolist()) == set(patient.channels)
+            assert cube.sizes["seizure"] == len(patient.runs)
+            assert int(cube["is_ez"].sum()) == len(patient.ez)
+            assert cube.attrs["center"] == patient.center
+            assert cube.attrs["plan_digest"] == Plan().digest
+            assert all(len(digest) == 64 for digest in cube.attrs["sources"].values())
+
+
+def test_a_channel_that_one_run_lacks_is_masked_there(cubes, parts):
+    known = next(p for part in parts for p in part.patients if p.name == "sub-S01")
+    cube = open_cohort(cubes)["sub-S01"]
+    for run in known.runs:
+        there = set(
+            cube["channel"].values[cube["valid"].sel(seizure=run.name).any("window").values]
+        )
+        assert there == set(run.channels)
+    assert len({run.channels for run in known.runs}) > 1
+
+
+def test_the_audit_has_sidecar_rows_and_signal_rows(cubes):
+    with (cubes / "audit.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    whys = [row["why"] for row in rows]
+    assert any("expected one event that means a seizure onset" in why for why in whys)
+    assert any("high gamma (80-150 Hz) is covered to 64%" in why for why in whys)
+    assert {row["dataset"] for row in rows} == {f"{c.title()} (simulated)" for c in CENTERS}
+
+
+def test_the_summary_counts_everyone(cubes):
+    summary = json.loads((cubes / "cohort.json").read_text(encoding="utf-8"))
+    assert len(summary["patients"]) == 8
+    assert sum(row["ez_channels"] for row in summary["patients"]) == 25
+    assert summary["left_out"] == []
+
+
+def test_running_it_again_keeps_every_cube(cubes, parts):
+    before = stamps(cubes)
+    audit = (cubes / "audit.tsv").read_bytes()
+    summary = describe_cohort(parts, cubes, Plan(), traces=True)
+    assert summary["kept"] == 8
+    assert stamps(cubes) == before
+    assert (cubes / "audit.tsv").read_bytes() == audit
+
+
+def test_another_plan_makes_every_cube_anew_and_another_name_none(tiny, tmp_path):
+    parts = [read_bids(tiny / "west", "simulated")]
+    describe_cohort(parts, tmp_path, Plan())
+    assert describe_cohort(parts, tmp_path, Plan(name="other"))["kept"] == 2
+    assert (
+        describe_cohort(parts, tmp_path, Plan().override(filter={"low_hz": 2.0}))["described"] == 2
+    )
+
+
+def test_only_the_patient_whose_source_changed_is_made_anew(tiny, tmp_path):
+    root = tmp_path / "west"
+    shutil.copytree(tiny / "west", root)
+    describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
+    before = stamps(tmp_path / "cubes")
+    signal = next(root.rglob("sub-W01*_ieeg.eeg"))
+    content = bytearray(signal.read_bytes())
+    content[len(content) // 2] ^= 1
+    times = signal.stat()
+    signal.write_bytes(bytes(content))
+    os.utime(signal, ns=(times.st_atime_ns, times.st_mtime_ns))  # the clock does not give it away
+    summary = describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
+    assert (summary["described"], summary["kept"]) == (1, 1)
+    after = stamps(tmp_path / "cubes")
+    assert after["sub-W01.zarr"] != before["sub-W01.zarr"]
+    assert after["sub-W02.zarr"] == before["sub-W02.zarr"]
+
+
+def test_a_changed_label_makes_the_cube_anew(tiny, tmp_path):
+    root = tmp_path / "south"
+    shutil.copytree(tiny / "south", root)
+    describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
+    for table in root.rglob("sub-S01*_channels.tsv"):
+        table.write_text(table.read_text("utf-8").replace("\tyes", "\tno", 1), encoding="utf-8")
+    summary = describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
+    assert (summary["described"], summary["kept"]) == (1, 1)
+
+
+def test_processes_make_the_same_cubes(cubes, parts, tmp_path):
+    describe_cohort(parts, tmp_path, Plan(), jobs=2)
+    one, other = open_cohort(cubes), open_cohort(tmp_path)
+    for patient in one:
+        xr.testing.assert_equal(one[patient], other[patient])
+
+
+@pytest.mark.parametrize("moment", range(1, 9, 3))
+def test_a_kill_leaves_old_new_or_no_cubes_and_the_next_run_finishes(tiny, tmp_path, cubes, moment):
+    """Kill in the middle of writing the files of a store."""
+    code = f"""
+import os, sys, pathlib
+from epilens.data.bids import read_bids
+from epilens.evidence.store import describe_cohort
+from epilens.plan import Plan
+left = [{moment * 7}]
+write = pathlib.Path.write_bytes
+def counted(self, content):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), 9)
+    return write(self, content)
+pathlib.Path.write_bytes = counted
+describe_cohort([read_bids(sys.argv[1], 'simulated')], sys.argv[2], Plan())
+"""
+    out = tmp_path / "cubes"
+    command = [sys.executable, "-c", code, str(tiny / "north"), str(out)]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode in (-9, 0)
+    for path in out.glob("*.zarr"):
+        open_cohort(out)[path.name.removesuffix(".zarr")]  # whatever is there is whole
+    describe_cohort([read_bids(tiny / "north", "simulated")], out, Plan())
+    finished, expected = open_cohort(out), open_cohort(cubes)
+    assert list(finished) == ["sub-N01", "sub-N02"]
+    for patient in finished:
+        xr.testing.assert_equal(finished[patient], expected[patient])
+    assert not [p for p in out.iterdir() if p.name.startswith(".")]
+
+
+def test_a_patient_whose_files_are_all_broken_is_left_out_with_the_reason(tiny, tmp_path):
+    root = tmp_path / "west"
+    shutil.copytree(tiny / "west", root)
+    for file in root.rglob("sub-W01*_ieeg.vhdr"):
+        file.write_bytes(b"not a header")
+    summary = describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
+    assert summary["left_out"] == ["sub-W01"]
+    assert list(open_cohort(tmp_path / "cubes")) == ["sub-W02"]
+    audit = (tmp_path / "cubes" / "audit.tsv").read_text(encoding="utf-8")
+    assert "expected a recording that MNE can read" in audit
+
+
+def test_two_datasets_with_the_same_patient_are_refused(tiny, tmp_path):
+    parts = [read_bids(tiny / "west"), read_bids(tiny / "west")]
+    with pytest.raises(
+        DataError, match="sub-W01: expected names that are unique over all datasets"
+    ):
+        describe_cohort(parts, tmp_path, Plan())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_dataset_joins_the_folder(tiny, tmp_path):
+    describe_cohort([read_bids(tiny / "west")], tmp_path, Plan())
+    summary = describe_cohort([read_bids(tiny / "south")], tmp_path, Plan())
+    assert [row["patient"] for row in summary["patients"]] == [
+        "sub-S01",
+        "sub-S02",
+        "sub-W01",
+        "sub-W02",
+    ]
+    audit = (tmp_path / "audit.tsv").read_text(encoding="utf-8")
+    assert "West (simulated)" in audit
+    assert "South (simulated)" in audit
+
+
+def test_traces_are_written_beside_on_request(cubes):
+    with xr.open_zarr(cubes / "traces" / "sub-E02.zarr", chunks=None) as traces:
+        assert traces["trace"].shape[1:] == (5, 11, 800)
+        assert np.isfinite(traces["trace"]).all()
