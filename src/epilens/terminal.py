@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -49,6 +57,14 @@ def print_table(
     _console(sys.stdout).print(table, new_line_start=True)
 
 
+class _Rate(ProgressColumn):
+    """Steps per second, once it is known."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f}/s" if speed else "")
+
+
 @contextmanager
 def progress(description: str, total: int) -> Generator[Any]:
     """A bar on stderr; call the yielded function with a note whenever one step is done."""
@@ -56,6 +72,7 @@ def progress(description: str, total: int) -> Generator[Any]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
+        _Rate(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
         console=_console(sys.stderr),

@@ -79,17 +79,16 @@ def write_run(folder: Path, patient: SimulatedPatient, run: SimulatedRun) -> Non
     there = [i for i in range(len(patient.implant.names)) if i not in run.lacks]
     names = [spell(patient, i) for i in there]
     signal = patient.signal(run)
-    if run.lacks:
-        signal = signal[there]
-    ecg = _heart(signal.shape[1], run.fs)
+    samples = signal.shape[1]
+    rows = [*(signal[i] for i in there), _heart(samples, run.fs)]
     write = _edf if patient.center.file_format == "edf" else _brainvision
-    write(place, f"{stem}_ieeg", [*names, "ECG"], np.vstack([signal, ecg]), run.fs)
+    write(place, f"{stem}_ieeg", [*names, "ECG"], rows, run.fs)
     modality = patient.implant.modality
     _json(
         place / f"{stem}_ieeg.json",
         {
             "SamplingFrequency": run.fs,
-            "RecordingDuration": signal.shape[1] / run.fs,
+            "RecordingDuration": samples / run.fs,
             f"{modality}ChannelCount": len(names),
             "ECGChannelCount": 1,
         },
@@ -312,10 +311,10 @@ def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -
 def _heart(samples: int, fs: float) -> Signal:
     """A heartbeat, so that every file has a channel that is not a contact."""
     phase = (np.arange(samples) / fs * 1.1) % 1
-    return (800 * np.exp(-0.5 * ((phase - 0.5) / 0.02) ** 2)).astype(np.float32)[None]
+    return (800 * np.exp(-0.5 * ((phase - 0.5) / 0.02) ** 2)).astype(np.float32)
 
 
-def _edf(place: Path, stem: str, names: Sequence[str], signal: Signal, fs: float) -> None:
+def _edf(place: Path, stem: str, names: Sequence[str], rows: list[Signal], fs: float) -> None:
     import edfio
 
     signals = [
@@ -326,7 +325,7 @@ def _edf(place: Path, stem: str, names: Sequence[str], signal: Signal, fs: float
             physical_dimension="uV",
             physical_range=_range(row),
         )
-        for name, row in zip(names, signal, strict=True)
+        for name, row in zip(names, rows, strict=True)
     ]
     recording = edfio.Recording(startdate=_DAY)
     edf = edfio.Edf(signals, recording=recording, starttime=_CLOCK, data_record_duration=1.0)
@@ -339,13 +338,19 @@ def _range(row: Signal) -> tuple[float, float]:
     return -limit, limit
 
 
-def _brainvision(place: Path, stem: str, names: Sequence[str], signal: Signal, fs: float) -> None:
+def _brainvision(
+    place: Path, stem: str, names: Sequence[str], rows: list[Signal], fs: float
+) -> None:
     import pybv
 
     # 16 bits over each channel's own range, in steps that decimal digits can write exactly.
-    steps = np.ceil(np.abs(signal).max(axis=1) / 32000 * 1e4 + 1) / 1e4
+    largest = np.array([np.abs(row).max() for row in rows])
+    steps = np.ceil(largest / 32000 * 1e4 + 1) / 1e4
+    volts = np.empty((len(rows), len(rows[0])))
+    for out, row in zip(volts, rows, strict=True):
+        np.multiply(row, 1e-6, out=out, dtype=np.float64)
     pybv.write_brainvision(
-        data=signal.astype(np.float64) * 1e-6,
+        data=volts,
         sfreq=fs,
         ch_names=list(names),
         fname_base=stem,
