@@ -35,6 +35,7 @@ def row(
     what: str, value: float, unit: str = "×", most: float | None = None, least: float | None = None
 ) -> dict[str, Any]:
     """One line of a benchmark, with its goal if it has one."""
+    value = float(value)
     line: dict[str, Any] = {"what": what, "value": value, "unit": unit}
     if most is not None:
         line |= {"goal": f"<= {most:g}", "met": value <= most}

@@ -1,0 +1,103 @@
+"""BCR-Net: boundary and coverage ranking (Eqs. 14-16) and its losses (Eqs. 18-21)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from epilens.networks.encoder import Encoder, EncoderSpec, bce
+from epilens.networks.prq import Q_CLAMP, masked_quantile
+
+TAU_R, TAU_K = 0.10, 0.25
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class BCRSpec:
+    """BCR-Net's settings; an ablation changes one of them."""
+
+    encoder: EncoderSpec = field(default_factory=EncoderSpec)
+    boundary: float = 0.05
+    coverage: float = 0.08
+    quantile_head: bool = False
+    """The Q10 control: the EZ logit comes from the lower tail over seizures."""
+    quantile: float = 0.10
+
+
+class BCRNet(nn.Module):
+    """BCR-Net: EZ logit of every channel of one patient."""
+
+    def __init__(self, spec: BCRSpec | None = None):
+        super().__init__()
+        self.spec = spec or BCRSpec()
+        self.encoder = Encoder(self.spec.encoder)
+        self.ez_head = nn.Linear(self.spec.encoder.context, 1)
+        # The control keeps the same parameters; without it the seizure head is not used.
+        self.seizure_head = nn.Sequential(
+            nn.LayerNorm(self.spec.encoder.D), nn.Linear(self.spec.encoder.D, 1)
+        )
+
+    def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """φ : (S, W, C, 36). valid : (S, W, C). Returns (C,): EZ logit e."""
+        z, m, r = self.encoder(φ, valid)
+        if not self.spec.quantile_head:
+            return self.ez_head(r).squeeze(-1)
+        u = self.seizure_head(z).squeeze(-1).sigmoid()
+        q = masked_quantile(u, m, self.spec.quantile)
+        return -q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
+
+    def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """Probability of NEZ: 1 - sigm(e) (Eq. 9)."""
+        return (-self(φ, valid)).sigmoid()
+
+
+def boundary_sets(e: Tensor, is_ez: Tensor) -> tuple[Tensor, Tensor]:
+    """Weakest EZ and most EZ-like NEZ logits: Bottom ⌈0.3|ℰ|⌉ and Top k (Eq. 14)."""
+    ez, nez = e[is_ez], e[~is_ez]
+    # In whole numbers, because 0.3 · |ℰ| in floating point can be a little more than it is.
+    m = -(-3 * len(ez) // 10)
+    k = min(len(nez), max(1, min(16, len(ez))))
+    return ez.topk(m, largest=False).values, nez.topk(k).values
+
+
+def soft_rank(e: Tensor, tau: float = TAU_R) -> Tensor:
+    """1 + Σ_{d≠c} sigm((e_d - e_c)/τ) (Eq. 15): 1 for the largest, as τ → 0."""
+    ahead = ((e[None, :] - e[:, None]) / tau).sigmoid()  # (c, d)
+    return 1 + ahead.sum(1) - ahead.diagonal()
+
+
+def soft_top_k(e: Tensor, K: int) -> Tensor:
+    """Membership π of the leading K ranks (Eq. 16)."""
+    return ((K + 0.5 - soft_rank(e)) / TAU_K).sigmoid()
+
+
+def boundary_term(e: Tensor, is_ez: Tensor) -> Tensor:
+    """softplus(0.05 + mean of the NEZ set - mean of the EZ set) of one patient (Eq. 19)."""
+    weak, strong = boundary_sets(e, is_ez)
+    return F.softplus(MARGIN + strong.mean() - weak.mean())
+
+
+def coverage_term(e: Tensor, is_ez: Tensor) -> Tensor:
+    """1 - mean membership of the EZ channels of one patient (Eq. 20)."""
+    return 1 - soft_top_k(e, int(is_ez.sum()))[is_ez].mean()
+
+
+def bcr_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor], spec: BCRSpec) -> Tensor:
+    """L_BCE + 0.05 L_bd + 0.08 L_cov over a batch of patients (Eqs. 18-21).
+
+    Each term is computed within patients, then averaged over those that are eligible: all of them
+    for the BCE, those with EZ and NEZ for the boundary, those with EZ for the coverage.
+    """
+    patients = list(zip(logits, is_ez, strict=True))
+    loss = torch.stack([bce(e, ez).mean() for e, ez in patients]).mean()
+    both = [(e, ez) for e, ez in patients if ez.any() and not ez.all()]
+    some = [(e, ez) for e, ez in patients if ez.any()]
+    if spec.boundary and both:
+        loss = loss + spec.boundary * torch.stack([boundary_term(*p) for p in both]).mean()
+    if spec.coverage and some:
+        loss = loss + spec.coverage * torch.stack([coverage_term(*p) for p in some]).mean()
+    return loss

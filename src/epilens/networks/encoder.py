@@ -1,0 +1,164 @@
+"""The encoder of both branches (Eqs. 5-8): window MLP, channel attention, pooling, PRZ.
+
+Masks travel beside the tensors; what is masked never reaches a valid channel. Dropout draws from a
+generator that the caller gives, so nothing depends on global state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+VARIANCE_FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class EncoderSpec:
+    """Sizes of the encoder, and what an ablation changes in it."""
+
+    features: int = 36
+    D: int = 32
+    heads: int = 2
+    dropout: float = 0.4
+    relative: bool = True
+    """PRZ across the patient's channels; off in the ablation w/o Pat.-Rel."""
+    projection: bool = False
+    """LN → Linear → GELU → dropout before PRZ, as the authors' released code has it."""
+
+    @property
+    def context(self) -> int:
+        """Features of a channel after pooling."""
+        return self.D if self.projection else 2 * self.D
+
+
+class Dropout(nn.Module):
+    """Dropout from a generator of its own: 16 random bits per element are enough, and quick."""
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.rng: np.random.Generator | None = None
+        self.cut = round(p * 65536)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero a share p of the elements while training and scale up the others."""
+        if not self.training or self.cut == 0:
+            return x
+        if self.rng is None:
+            raise RuntimeError("Dropout: expected a generator while training; call seed_dropout.")
+        bits = np.frombuffer(self.rng.bytes(2 * x.numel()), np.uint16).reshape(x.shape)
+        keep = torch.from_numpy(bits >= self.cut)
+        return x * keep.to(x.dtype).mul_(65536 / (65536 - self.cut))
+
+
+def seed_dropout(network: nn.Module, seed: int) -> None:
+    """Give every dropout layer of a network one stream of random bits."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    for module in network.modules():
+        if isinstance(module, Dropout):
+            module.rng = rng
+
+
+class ChannelAttention(nn.Module):
+    """𝒜(X) = LN(X + MHA(X)) over the channels of one window or one patient (Eq. 5)."""
+
+    def __init__(self, D: int, heads: int, dropout: float):
+        super().__init__()
+        self.heads = heads
+        self.inward, self.outward = nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.dropout, self.norm = Dropout(dropout), nn.LayerNorm(D)
+        nn.init.xavier_uniform_(self.inward.weight)
+        nn.init.zeros_(self.inward.bias)
+        nn.init.zeros_(self.outward.bias)
+
+    def forward(self, x: Tensor, valid: Tensor) -> Tensor:
+        """Over x : (B, C, D). valid : (B, C) bool, the channels that may be looked at."""
+        B, C, D = x.shape
+        q, k, v = self.inward(x).view(B, C, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
+        scores = (q * (D // self.heads) ** -0.5) @ k.transpose(-2, -1)  # (B, H, C, C)
+        # The lowest finite number, not -inf: a window without any channel must not become NaN.
+        scores = scores.masked_fill(~valid[:, None, None, :], torch.finfo(x.dtype).min)
+        weights = self.dropout(scores.softmax(-1))
+        mixed = (weights @ v).transpose(1, 2).reshape(B, C, D)
+        return self.norm(x + self.outward(mixed))
+
+
+def masked_mean(x: Tensor, m: Tensor, dim: int) -> Tensor:
+    """Mean over `dim` where `m`; 0 where nothing is left. m lacks the last axis of x."""
+    w = m.unsqueeze(-1).to(x.dtype)
+    return (x * w).sum(dim) / w.sum(dim).clamp_min(1)
+
+
+def masked_std(x: Tensor, m: Tensor, dim: int) -> Tensor:
+    """Population standard deviation over `dim` where `m`; 0 where one value or none is left.
+
+    sqrt has an infinite slope at 0, and a patient with one seizure sits exactly there: the
+    gradient would be NaN and spoil the whole batch. The root is taken only where it is safe.
+    """
+    w = m.unsqueeze(-1).to(x.dtype)
+    n = w.sum(dim, keepdim=True).clamp_min(1)
+    mean = (x * w).sum(dim, keepdim=True) / n
+    var = ((x - mean).square() * w).sum(dim) / n.squeeze(dim)
+    spread = var > 0
+    return var.where(spread, 1.0).sqrt().where(spread, 0.0)
+
+
+def prz(g: Tensor, valid: Tensor) -> Tensor:
+    """Patient-relative z-score of every feature across valid channels (Eq. 8).
+
+    g : (C, D). valid : (C,) bool. The population variance has a floor of 1e-6; 0 where not valid.
+    """
+    w = valid.unsqueeze(-1).to(g.dtype)
+    n = w.sum(0).clamp_min(1)
+    mean = (g * w).sum(0) / n
+    var = ((g - mean).square() * w).sum(0) / n
+    return (g - mean) / var.clamp_min(VARIANCE_FLOOR).sqrt() * w
+
+
+class Encoder(nn.Module):
+    """Windows of one patient → seizure features z (S, C, D) and context r (C, D')."""
+
+    def __init__(self, spec: EncoderSpec):
+        super().__init__()
+        self.spec, D = spec, spec.D
+        self.window_mlp = nn.Sequential(
+            nn.LayerNorm(spec.features),
+            nn.Linear(spec.features, D),
+            nn.GELU(),
+            Dropout(spec.dropout),
+            nn.Linear(D, D),
+        )
+        self.window_context = ChannelAttention(D, spec.heads, spec.dropout)
+        self.projection = nn.Sequential()
+        if spec.projection:
+            layers = (nn.LayerNorm(2 * D), nn.Linear(2 * D, D), nn.GELU(), Dropout(spec.dropout))
+            self.projection = nn.Sequential(*layers)
+        self.patient_context = ChannelAttention(spec.context, spec.heads, spec.dropout)
+
+    def forward(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """φ : (S, W, C, 36). valid : (S, W, C). Returns z (S, C, D), m (S, C), r (C, D').
+
+        One pass over all seizures and windows. m says which seizures show a channel.
+        """
+        S, W, C, _ = φ.shape
+        # Windows in which no channel is valid add nothing; leave them out of the attention.
+        flat = valid.reshape(S * W, C)
+        used = flat.any(1)
+        h = self.window_context(self.window_mlp(φ.reshape(S * W, C, -1)[used]), flat[used])
+        H = h.new_zeros(S * W, C, h.shape[-1])
+        H[used] = h
+        z = masked_mean(H.view(S, W, C, -1), valid, dim=1)  # (S, C, D)
+        m = valid.any(1)
+        g = torch.cat([masked_mean(z, m, dim=0), masked_std(z, m, dim=0)], -1)  # (C, 2D)
+        g, seen = self.projection(g), m.any(0)
+        if self.spec.relative:
+            g = prz(g, seen)
+        return z, m, self.patient_context(g[None], seen[None])[0]
+
+
+def bce(logit: Tensor, target: Tensor) -> Tensor:
+    """Binary cross-entropy of each element."""
+    return F.binary_cross_entropy_with_logits(logit, target.to(logit.dtype), reduction="none")
