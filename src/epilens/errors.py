@@ -30,6 +30,18 @@ class CubeError(EpilensError):
     """A cube breaks its rules, or cannot be read."""
 
 
+class SplitError(EpilensError):
+    """A split overlaps, leaves patients out, or names unknown ones."""
+
+
+class LedgerError(EpilensError):
+    """A ledger is incomplete, has a channel twice, or cannot be read."""
+
+
+class ModelError(EpilensError):
+    """A model or checkpoint cannot be used."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean 'x'?' for a misspelt name, else the known names.
 

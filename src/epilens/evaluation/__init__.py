@@ -1,0 +1,1 @@
+"""Cohort × method × split → ledger → numbers."""

@@ -1,0 +1,106 @@
+"""The ledger: a row per method, seed, fold, partition, patient, channel; and the fusion rule."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from epilens.errors import LedgerError
+from epilens.evaluation.scoring import select_threshold
+from epilens.storage import write_bytes_atomically
+
+KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
+COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]
+LOCKED_WEIGHT = 0.20
+"""Weight of BCR-Net in CDEL, fixed before any test."""
+
+
+def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
+    """The ledger itself, if it keeps the rules."""
+    missing = [name for name in COLUMNS if name not in ledger]
+    if missing:
+        raise LedgerError(f"{who}: expected columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
+    twice = ledger.duplicated(KEY)
+    if twice.any():
+        row = ledger[twice].iloc[0]
+        where = ", ".join(f"{name} {row[name]}" for name in KEY)
+        raise LedgerError(
+            f"{who}: expected every channel once, found {int(twice.sum())} twice: {where}."
+        )
+    if not ledger["p_nez"].between(0, 1).all():
+        raise LedgerError(f"{who}: expected probabilities in [0, 1], found others.")
+    if ledger.groupby(["method", "seed", "fold"])["threshold"].nunique().gt(1).any():
+        raise LedgerError(f"{who}: expected one threshold per method, seed and fold, found more.")
+    return ledger[COLUMNS]
+
+
+def write_ledger(ledger: pd.DataFrame, path: str | Path) -> Path:
+    """Write a checked ledger as parquet, whole or not at all."""
+    content = io.BytesIO()
+    check_ledger(ledger, str(path)).to_parquet(content, index=False)
+    return write_bytes_atomically(path, content.getvalue())
+
+
+def read_ledger(path: str | Path) -> pd.DataFrame:
+    """Read and check a ledger."""
+    try:
+        ledger = pd.read_parquet(path)
+    except Exception as error:  # pyarrow raises many kinds for a damaged file
+        raise LedgerError(
+            f"{path}: expected a ledger (parquet), found a file that cannot be read as one "
+            f"({type(error).__name__}). Remove it and run again."
+        ) from None
+    return check_ledger(ledger, str(path))
+
+
+@overload
+def fuse(prq: pd.DataFrame, bcr: pd.DataFrame, weight: float = ...) -> pd.DataFrame: ...
+@overload
+def fuse(prq: NDArray, bcr: NDArray, weight: float = ...) -> NDArray: ...
+def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
+    """CDEL: (1 - weight) p_PRQ + weight p_BCR (Eq. 9), on arrays or on ledgers.
+
+    On ledgers the channels are matched by key, and the threshold is chosen on the fused validation
+    scores of each seed and fold.
+    """
+    if not isinstance(prq, pd.DataFrame):
+        return (1 - weight) * np.asarray(prq) + weight * np.asarray(bcr)
+    keys = [name for name in KEY if name != "method"]
+    merged = prq.merge(
+        bcr[[*keys, "p_nez"]], on=keys, how="outer", suffixes=("", "_bcr"), indicator=True
+    )
+    alone = merged[merged["_merge"] != "both"]
+    if len(alone):
+        row = alone.iloc[0]
+        where = ", ".join(f"{name} {row[name]}" for name in keys)
+        raise LedgerError(
+            f"fuse: expected the same channels in both, found {len(alone)} in one: {where}."
+        )
+    fused = merged.assign(
+        p_nez=fuse(merged["p_nez"].to_numpy(), merged["p_nez_bcr"].to_numpy(), weight)
+    )
+    fused = fused.assign(method="cdel").drop(columns=["p_nez_bcr", "_merge"])
+    return check_ledger(with_thresholds(fused), "fuse")
+
+
+def with_thresholds(ledger: pd.DataFrame) -> pd.DataFrame:
+    """The ledger with the threshold that its validation rows select, per method, seed and fold."""
+    parts = []
+    for _, cell in ledger.groupby(["method", "seed", "fold"], sort=False):
+        parts.append(cell.assign(threshold=cell_threshold(cell)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def cell_threshold(cell: pd.DataFrame) -> float:
+    """Threshold from the validation patients of one cell."""
+    validation = cell[cell["partition"] == "validation"]
+    groups = [part for _, part in validation.groupby("patient", sort=False)]
+    if not groups:
+        raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
+    p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
+    return select_threshold(p_nez, [part["is_ez"].to_numpy(bool) for part in groups])[0]

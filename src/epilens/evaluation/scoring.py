@@ -1,0 +1,216 @@
+"""Metrics per patient, patient-equal means, and the threshold on the 201-point grid.
+
+Scores are `p_nez`; a channel is called EZ where `p_nez` < threshold. Ranking metrics sort by
+falling EZ score and average over all orders of tied channels, so the order of channels never matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+GRID = np.arange(201) / 200
+"""Candidate thresholds 0, 0.005, …, 1."""
+
+THRESHOLDED = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "balanced_accuracy")
+RANKING = ("auroc", "ez_auprc", "ndcg_ez", "mrr_ez", "recall_at_k", "top1_ez")
+METRICS = THRESHOLDED + RANKING
+HIGHER_IS_BETTER = METRICS
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Division with 0/0 = 0, as scikit-learn's zero_division=0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def confusion_metrics(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> dict[str, Floats]:
+    """Metrics of decisions from counts; EZ is the positive class here. Broadcasts."""
+    tp, fp, fn, tn = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
+    ez_f1 = _ratio(2 * tp, 2 * tp + fp + fn)
+    nez_f1 = _ratio(2 * tn, 2 * tn + fp + fn)
+    ez_recall, nez_recall = _ratio(tp, tp + fn), _ratio(tn, tn + fp)
+    # Balanced accuracy averages the recalls of the classes that are there.
+    classes = (tp + fn > 0).astype(float) + (tn + fp > 0)
+    return {
+        "macro_f1": (ez_f1 + nez_f1) / 2,
+        "ez_f1": ez_f1,
+        "nez_f1": nez_f1,
+        "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
+        "balanced_accuracy": _ratio(ez_recall + nez_recall, classes),
+    }
+
+
+def grid_metrics(
+    p_nez: Sequence[Floats], is_ez: Sequence[Bools], grid: Floats = GRID
+) -> dict[str, Floats]:
+    """Thresholded metrics of every patient at every threshold: (patient, threshold) each."""
+    called_ez, called_all = [], []
+    for p, ez in zip(p_nez, is_ez, strict=True):
+        # How many scores lie below each threshold: p >= t is NEZ, so the left side.
+        called_ez.append(np.searchsorted(np.sort(p[ez]), grid, side="left"))
+        called_all.append(np.searchsorted(np.sort(p), grid, side="left"))
+    tp, positive = np.array(called_ez, float), np.array(called_all, float)
+    n_ez = np.array([[ez.sum()] for ez in is_ez], float)
+    n = np.array([[len(ez)] for ez in is_ez], float)
+    fp = positive - tp
+    return confusion_metrics(tp, fp, n_ez - tp, n - n_ez - fp)
+
+
+def select_threshold(
+    p_nez: Sequence[Floats], is_ez: Sequence[Bools]
+) -> tuple[float, tuple[float, float, float]]:
+    """Best threshold over validation patients, and its (Macro-F1, EZ-F1, balanced accuracy).
+
+    Patient-averaged Macro-F1, then EZ-F1, then balanced accuracy; then nearest to 0.5, then lowest.
+    """
+    metrics = grid_metrics(p_nez, is_ez)
+    # Rounded, so that sums in another order cannot make or break a tie.
+    keys = [metrics[k].mean(axis=0).round(12) for k in ("macro_f1", "ez_f1", "balanced_accuracy")]
+    distance = np.abs(np.arange(201) - 100)
+    best = np.lexsort([GRID, distance, *(-key for key in reversed(keys))])[0]
+    return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
+
+
+def ranking_metrics(p_nez: Floats, is_ez: Bools) -> dict[str, float]:
+    """Threshold-free metrics of one patient; NaN where a class is missing (undefined)."""
+    K, n = int(is_ez.sum()), len(is_ez)
+    if K == 0 or n == K:
+        return dict.fromkeys(RANKING, float("nan"))
+    groups = _tied_groups(p_nez, is_ez)
+    return {
+        "auroc": _auroc(groups, K, n),
+        "ez_auprc": _average_precision(groups, K),
+        "ndcg_ez": _ndcg(groups, K, n),
+        "mrr_ez": _reciprocal_rank(groups),
+        "recall_at_k": _recall_at_k(groups, K),
+        "top1_ez": groups[0][2] / groups[0][1],
+    }
+
+
+Group = tuple[int, int, int, int]
+"""Channels ahead, channels in the group, EZ in the group, EZ ahead."""
+
+
+def _tied_groups(p_nez: Floats, is_ez: Bools) -> list[Group]:
+    """Groups of equal scores, most EZ-like first."""
+    _, which = np.unique(p_nez, return_inverse=True)
+    size = np.bincount(which)
+    ez = np.bincount(which, weights=is_ez).astype(int)
+    ahead, ez_ahead = np.cumsum(size) - size, np.cumsum(ez) - ez
+    return list(zip(ahead.tolist(), size.tolist(), ez.tolist(), ez_ahead.tolist(), strict=True))
+
+
+def _auroc(groups: list[Group], K: int, n: int) -> float:
+    """Share of EZ-NEZ pairs in the right order; a tie counts half."""
+    right = 0.0
+    nez = n - K
+    for ahead, size, ez, ez_ahead in groups:
+        nez_behind = nez - (ahead - ez_ahead) - (size - ez)
+        right += ez * (nez_behind + 0.5 * (size - ez))
+    return right / (K * nez)
+
+
+def _average_precision(groups: list[Group], K: int) -> float:
+    """Expected mean precision at the EZ channels, over all orders of tied channels."""
+    total = 0.0
+    for ahead, size, ez, ez_ahead in groups:
+        if not ez:
+            continue
+        place = np.arange(1, size + 1)
+        # Given an EZ channel at a place, each place before it holds another one with this chance.
+        others = (ez - 1) / (size - 1) if size > 1 else 0.0
+        precision = (ez_ahead + 1 + (place - 1) * others) / (ahead + place)
+        total += ez / size * float(precision.sum())
+    return total / K
+
+
+def _ndcg(groups: list[Group], K: int, n: int) -> float:
+    """Expected normalised discounted gain of the whole list; gain 1 for EZ."""
+    discount = 1 / np.log2(np.arange(2, n + 2))
+    gain = sum(ez * discount[ahead : ahead + size].mean() for ahead, size, ez, _ in groups)
+    return float(gain / discount[:K].sum())
+
+
+def _reciprocal_rank(groups: list[Group]) -> float:
+    """Expected 1/rank of the first EZ channel."""
+    ahead, size, ez, _ = next(group for group in groups if group[2])
+    orders = comb(size, ez)
+    return sum(
+        comb(size - place, ez - 1) / orders / (ahead + place) for place in range(1, size - ez + 2)
+    )
+
+
+def _recall_at_k(groups: list[Group], K: int) -> float:
+    """Expected share of EZ channels among the first K."""
+    found = sum(ez * np.clip(K - ahead, 0, size) / size for ahead, size, ez, _ in groups)
+    return float(found / K)
+
+
+def score(ledger: pd.DataFrame) -> pd.DataFrame:
+    """One row per method, seed and test patient: every metric, and the counts behind the bias."""
+    test = ledger[ledger["partition"] == "test"]
+    rows = []
+    for (method, seed, patient), part in test.groupby(["method", "seed", "patient"], sort=False):
+        p, ez = part["p_nez"].to_numpy(np.float64), part["is_ez"].to_numpy(bool)
+        called = p < part["threshold"].to_numpy(np.float64)
+        counts = [
+            (called & ez).sum(),
+            (called & ~ez).sum(),
+            (~called & ez).sum(),
+            (~called & ~ez).sum(),
+        ]
+        decided = {k: float(v) for k, v in confusion_metrics(*counts).items()}
+        rows.append(
+            {
+                "method": method,
+                "seed": seed,
+                "fold": part["fold"].iloc[0],
+                "patient": patient,
+                "center": part["center"].iloc[0],
+                "channels": len(part),
+                "ez_channels": int(ez.sum()),
+                "called_ez": int(called.sum()),
+                **decided,
+                **ranking_metrics(p, ez),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+    """Patient-equal means per seed, then mean and SD (ddof = 1) over seeds; the bias is pooled.
+
+    Patients for whom a metric is undefined are left out of its mean, and counted.
+    """
+    per_seed = per_seed_means(scores)
+    rows = []
+    for method, part in per_seed.groupby("method", sort=False):
+        row: dict[str, object] = {"method": method, "seeds": len(part)}
+        for name in (*METRICS, "ez_fraction_bias"):
+            row[name] = part[name].mean()
+            row[f"{name}_sd"] = part[name].std(ddof=1) if len(part) > 1 else 0.0
+        row["undefined_patients"] = int(part["undefined_patients"].max())
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def per_seed_means(scores: pd.DataFrame) -> pd.DataFrame:
+    """Patient-equal means of every metric, one row per method and seed."""
+    rows = []
+    for key, part in scores.groupby(["method", "seed"], sort=False):
+        method, seed = tuple(key)  # ty: ignore
+        bias = (part["called_ez"].sum() - part["ez_channels"].sum()) / part["channels"].sum()
+        means = {name: part[name].mean() for name in METRICS}
+        undefined = int(part["auroc"].isna().sum())
+        rows.append(
+            {"method": method, "seed": seed, "patients": len(part), **means}
+            | {"ez_fraction_bias": bias, "undefined_patients": undefined}
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,128 @@
+"""Splits: patient-wise folds with inner validation, leave-one-center-out, or the user's own table.
+
+A split is a table (fold, partition, patient); partitions are fit, validation and test.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from epilens.data.sidecars import natural, read_table
+from epilens.errors import SplitError
+
+PARTITIONS = ("fit", "validation", "test")
+
+
+def five_fold(centers: Mapping[str, str], folds: int, validation: float, seed: int) -> pd.DataFrame:
+    """Patient-wise folds, stratified by center, with a stratified part of each for validation.
+
+    centers : patient → center. One split for all seeds of the networks.
+    """
+    if len(centers) < 2 * folds:
+        raise SplitError(
+            f"splits: expected {2 * folds} or more patients for {folds} folds, found {len(centers)}. "
+            "Use fewer folds (plan: splits.folds) or more patients."
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, folds]))
+    order = _stratified_order(centers, rng)
+    test_fold = {patient: i % folds for i, patient in enumerate(order)}
+    rows = []
+    for fold in range(folds):
+        outside = {p: c for p, c in centers.items() if test_fold[p] != fold}
+        held = _stratified_share(outside, validation, rng)
+        rows += [
+            (str(fold), "test" if test_fold[p] == fold else "validation" if p in held else "fit", p)
+            for p in centers
+        ]
+    return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
+
+
+def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: int) -> pd.DataFrame:
+    """One fold per center: it is tested, and absent from every decision."""
+    names = list(dict.fromkeys(centers.values()))
+    if len(names) < 2:
+        raise SplitError(f"splits: expected two or more centers, found {len(names)}. Use folds.")
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
+    rows = []
+    for center in names:
+        outside = {p: c for p, c in centers.items() if c != center}
+        held = _stratified_share(outside, validation, rng)
+        rows += [
+            (center, "test" if c == center else "validation" if p in held else "fit", p)
+            for p, c in centers.items()
+        ]
+    return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
+
+
+def _stratified_order(centers: Mapping[str, str], rng: np.random.Generator) -> list[str]:
+    """Patients, shuffled within centers, one center after the other."""
+    order: list[str] = []
+    for center in dict.fromkeys(centers.values()):
+        members = sorted((p for p, c in centers.items() if c == center), key=natural)
+        order += [members[i] for i in rng.permutation(len(members))]
+    return order
+
+
+def _stratified_share(
+    centers: Mapping[str, str], share: float, rng: np.random.Generator
+) -> set[str]:
+    """About `share` of the patients, in the proportions of the centers; at least one."""
+    order = _stratified_order(centers, rng)
+    wanted = max(1, round(share * len(order)))
+    # Every 1/share-th patient of a list that is ordered by center.
+    picks = np.floor((np.arange(wanted) + rng.random()) * len(order) / wanted).astype(int)
+    return {order[i] for i in np.minimum(picks, len(order) - 1)}
+
+
+def read_split(path: str | Path, centers: Mapping[str, str]) -> pd.DataFrame:
+    """The user's own split: a CSV with patient, fold, partition."""
+    table = read_table(Path(path), sep=",")
+    missing = {"patient", "fold", "partition"} - set(table.columns)
+    if missing:
+        raise SplitError(
+            f"split {path}: expected columns patient, fold, partition, found "
+            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
+        )
+    return check_split(table[["fold", "partition", "patient"]], centers, who=f"split {path}")
+
+
+def check_split(
+    split: pd.DataFrame, centers: Mapping[str, str], who: str = "split"
+) -> pd.DataFrame:
+    """The split itself, if it is one; else who overlaps, who is missing, who is unknown."""
+    unknown = sorted(set(split["patient"]) - set(centers))
+    wrong = sorted(set(split["partition"]) - set(PARTITIONS))
+    if unknown:
+        raise SplitError(f"{who}: unknown patients {', '.join(unknown[:5])}. Are they described?")
+    if wrong:
+        raise SplitError(f"{who}: unknown partition {wrong[0]!r}; use fit, validation, test.")
+    twice = split[split.duplicated(["fold", "patient"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise SplitError(f"{who}: {row['patient']} is in two partitions of fold {row['fold']}.")
+    for fold, part in split.groupby("fold", sort=False):
+        absent = sorted(set(PARTITIONS) - set(part["partition"]))
+        if absent:
+            raise SplitError(f"{who}: fold {fold} has no {absent[0]} patient.")
+    tested = split.loc[split["partition"] == "test", "patient"].value_counts()
+    if (tested > 1).any():
+        raise SplitError(
+            f"{who}: {tested.index[0]} is tested in {tested.iloc[0]} folds; once is right."
+        )
+    untested = sorted(set(centers) - set(tested.index), key=natural)
+    if untested:
+        raise SplitError(f"{who}: {len(untested)} patients are never tested, e.g. {untested[0]}.")
+    return split.reset_index(drop=True)
+
+
+def split_digest(split: pd.DataFrame) -> str:
+    """Digest of a split, whatever the order of its rows."""
+    rows = sorted(
+        map(tuple, split[["fold", "partition", "patient"]].astype(str).to_numpy().tolist())
+    )
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
