@@ -21,6 +21,7 @@ ROOMS = [
     "plan",
     "storage",
     "terminal",
+    "thresholds",
     "data",
     "evidence",
     "networks",

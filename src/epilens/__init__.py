@@ -9,25 +9,50 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from epilens.data.bids import read_bids
+    from epilens.evaluation.ledger import fuse
+    from epilens.evaluation.protocol import run
+    from epilens.evaluation.scoring import score
     from epilens.evidence.cube import Cohort, open_cohort
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
     from epilens.evidence.views import views
-    from epilens.plan import Plan
+    from epilens.networks.bcr import BCRNet
+    from epilens.networks.prq import PRQNet
+    from epilens.plan import Plan, Runtime
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "BCRNet": "epilens.networks.bcr",
     "Cohort": "epilens.evidence.cube",
+    "PRQNet": "epilens.networks.prq",
     "Plan": "epilens.plan",
+    "Runtime": "epilens.plan",
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
+    "fuse": "epilens.evaluation.ledger",
     "open_cohort": "epilens.evidence.cube",
     "read_bids": "epilens.data.bids",
+    "run": "epilens.evaluation.protocol",
+    "score": "epilens.evaluation.scoring",
     "views": "epilens.evidence.views",
 }
 
-__all__ = ["Cohort", "Plan", "describe", "descriptors", "open_cohort", "read_bids", "views"]
+__all__ = [
+    "BCRNet",
+    "Cohort",
+    "PRQNet",
+    "Plan",
+    "Runtime",
+    "describe",
+    "descriptors",
+    "fuse",
+    "open_cohort",
+    "read_bids",
+    "run",
+    "score",
+    "views",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -159,6 +160,58 @@ def describe(
         summary = describe_cohort(parts, out, settings, jobs, traces, tick)
     _tell(summary)
     typer.echo(out)
+
+
+@app.command()
+def run(
+    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
+    out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
+    only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Fit every method on every fold and write one channel ledger.
+
+    Finished folds are skipped, so running it again resumes.
+    """
+    from epilens.evaluation.protocol import count_cells
+    from epilens.evaluation.protocol import run as go
+    from epilens.evidence.cube import open_cohort
+    from epilens.plan import Plan, Runtime
+    from epilens.terminal import progress
+
+    settings, cohort = Plan.load(plan), open_cohort(cubes)
+    runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
+    with progress("method × seed × fold", count_cells(settings, cohort, runtime)) as tick:
+        folder = go(settings, cohort, replace(runtime, tick=tick))
+    typer.echo(folder)
+
+
+@app.command()
+def score(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")],
+    as_json: Json = False,
+) -> None:
+    """Show patient-equal metrics, mean and SD over seeds."""
+    from epilens.evaluation.ledger import read_ledger
+    from epilens.evaluation.scoring import score as rate
+    from epilens.evaluation.scoring import summarise
+    from epilens.report.scores import print_scores
+
+    table = summarise(rate(read_ledger(folder / "ledger.parquet")))
+    if as_json:
+        typer.echo(table.to_json(orient="records", indent=1))
+    else:
+        print_scores(table, simulated=is_simulated(folder))
+
+
+def is_simulated(folder: Path) -> bool:
+    """Whether a run's patients were simulated: their centers say so."""
+    setting = folder / "run.json"
+    if not setting.exists():
+        return False
+    patients = json.loads(setting.read_text(encoding="utf-8"))["patients"]
+    return any("(simulated)" in about["center"] for about in patients.values())
 
 
 def _tell(summary: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -104,6 +106,32 @@ class TracePlan(Section):
         return round(self.length_s * self.rate_hz)
 
 
+class SplitPlan(Section):
+    """Which patients fit, validate and test."""
+
+    kind: Literal["folds", "leave-one-center-out", "file"] = "folds"
+    folds: Annotated[int, Field(ge=2)] = 5
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of each outer-training set that selects epochs and thresholds."""
+    seed: int = 0
+    """One split for all seeds of the methods."""
+    file: str = ""
+    """CSV with patient, fold, partition, for the kind `file`."""
+
+
+class TrainingPlan(Section):
+    """How the networks are trained."""
+
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-3
+    epochs: Annotated[int, Field(ge=1)] = 30
+    patience: Annotated[int, Field(ge=1)] = 6
+    least_epochs: Annotated[int, Field(ge=1)] = 6
+    clip_norm: Annotated[float, Field(gt=0)] = 1.0
+    batch: Annotated[int, Field(ge=1)] = 4
+    """Patients per step."""
+
+
 class Plan(Section):
     """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
 
@@ -114,6 +142,10 @@ class Plan(Section):
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
     traces: TracePlan = TracePlan()
+    splits: SplitPlan = SplitPlan()
+    training: TrainingPlan = TrainingPlan()
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 52, 62)
+    methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -163,6 +195,17 @@ class Plan(Section):
         """Twelve hexadecimal digits that change when any field changes."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where and how a job runs; never changes a number."""
+
+    out: Path = Path("runs")
+    jobs: int = 1
+    only: tuple[str, ...] = ()
+    """Methods to run; empty: the plan's."""
+    tick: Callable[[str, int], None] = lambda note, steps: None
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from epilens.errors import LedgerError
-from epilens.evaluation.scoring import select_threshold
 from epilens.storage import write_bytes_atomically
+from epilens.thresholds import select_threshold
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
 COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]

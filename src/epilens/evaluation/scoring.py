@@ -1,81 +1,37 @@
 """Metrics per patient, patient-equal means, and the threshold on the 201-point grid.
 
 Scores are `p_nez`; a channel is called EZ where `p_nez` < threshold. Ranking metrics sort by
-falling EZ score and average over all orders of tied channels, so the order of channels never matters.
+falling EZ score and average over all orders of tied channels: their order never matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from epilens.thresholds import GRID, confusion_metrics, grid_metrics, select_threshold
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-GRID = np.arange(201) / 200
-"""Candidate thresholds 0, 0.005, …, 1."""
+__all__ = [
+    "GRID",
+    "METRICS",
+    "confusion_metrics",
+    "grid_metrics",
+    "per_seed_means",
+    "ranking_metrics",
+    "score",
+    "select_threshold",
+    "summarise",
+]
 
 THRESHOLDED = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "balanced_accuracy")
 RANKING = ("auroc", "ez_auprc", "ndcg_ez", "mrr_ez", "recall_at_k", "top1_ez")
 METRICS = THRESHOLDED + RANKING
-HIGHER_IS_BETTER = METRICS
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Division with 0/0 = 0, as scikit-learn's zero_division=0."""
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
-
-
-def confusion_metrics(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> dict[str, Floats]:
-    """Metrics of decisions from counts; EZ is the positive class here. Broadcasts."""
-    tp, fp, fn, tn = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
-    ez_f1 = _ratio(2 * tp, 2 * tp + fp + fn)
-    nez_f1 = _ratio(2 * tn, 2 * tn + fp + fn)
-    ez_recall, nez_recall = _ratio(tp, tp + fn), _ratio(tn, tn + fp)
-    # Balanced accuracy averages the recalls of the classes that are there.
-    classes = (tp + fn > 0).astype(float) + (tn + fp > 0)
-    return {
-        "macro_f1": (ez_f1 + nez_f1) / 2,
-        "ez_f1": ez_f1,
-        "nez_f1": nez_f1,
-        "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
-        "balanced_accuracy": _ratio(ez_recall + nez_recall, classes),
-    }
-
-
-def grid_metrics(
-    p_nez: Sequence[Floats], is_ez: Sequence[Bools], grid: Floats = GRID
-) -> dict[str, Floats]:
-    """Thresholded metrics of every patient at every threshold: (patient, threshold) each."""
-    called_ez, called_all = [], []
-    for p, ez in zip(p_nez, is_ez, strict=True):
-        # How many scores lie below each threshold: p >= t is NEZ, so the left side.
-        called_ez.append(np.searchsorted(np.sort(p[ez]), grid, side="left"))
-        called_all.append(np.searchsorted(np.sort(p), grid, side="left"))
-    tp, positive = np.array(called_ez, float), np.array(called_all, float)
-    n_ez = np.array([[ez.sum()] for ez in is_ez], float)
-    n = np.array([[len(ez)] for ez in is_ez], float)
-    fp = positive - tp
-    return confusion_metrics(tp, fp, n_ez - tp, n - n_ez - fp)
-
-
-def select_threshold(
-    p_nez: Sequence[Floats], is_ez: Sequence[Bools]
-) -> tuple[float, tuple[float, float, float]]:
-    """Best threshold over validation patients, and its (Macro-F1, EZ-F1, balanced accuracy).
-
-    Patient-averaged Macro-F1, then EZ-F1, then balanced accuracy; then nearest to 0.5, then lowest.
-    """
-    metrics = grid_metrics(p_nez, is_ez)
-    # Rounded, so that sums in another order cannot make or break a tie.
-    keys = [metrics[k].mean(axis=0).round(12) for k in ("macro_f1", "ez_f1", "balanced_accuracy")]
-    distance = np.abs(np.arange(201) - 100)
-    best = np.lexsort([GRID, distance, *(-key for key in reversed(keys))])[0]
-    return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
 
 
 def ranking_metrics(p_nez: Floats, is_ez: Bools) -> dict[str, float]:

@@ -25,8 +25,8 @@ def five_fold(centers: Mapping[str, str], folds: int, validation: float, seed: i
     """
     if len(centers) < 2 * folds:
         raise SplitError(
-            f"splits: expected {2 * folds} or more patients for {folds} folds, found {len(centers)}. "
-            "Use fewer folds (plan: splits.folds) or more patients."
+            f"splits: expected {2 * folds} or more patients for {folds} folds, found "
+            f"{len(centers)}. Use fewer folds (plan: splits.folds) or more patients."
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, folds]))
     order = _stratified_order(centers, rng)

@@ -1,0 +1,307 @@
+"""The protocol: the only loop over method × seed × fold.
+
+A finished cell is a folder keyed by a digest of just what it reads (cubes, method, split,
+training), so adding a method reruns nothing, and a killed run resumes to the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import multiprocessing
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from epilens.errors import LedgerError, PlanError
+from epilens.evaluation.ledger import (
+    KEY,
+    check_ledger,
+    fuse,
+    read_ledger,
+    with_thresholds,
+    write_ledger,
+)
+from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
+from epilens.evidence.cube import Cohort, blind, open_cube
+from epilens.methods import METHODS, Method
+from epilens.plan import Plan, Runtime
+from epilens.storage import replace_folder, write_atomically
+
+VERSION = 1
+"""Raised when the same inputs would give other numbers."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method, seed and fold, with all that it reads."""
+
+    method: str
+    seed: int
+    fold: str
+    split: pd.DataFrame
+    """Rows of this fold."""
+    paths: Mapping[str, Path]
+    plan: Plan
+    folder: Path
+    key: str
+
+
+def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
+    """Cross-validate the plan's methods; returns the run's folder. Running it again resumes.
+
+    The folder holds the resolved plan, the split and the cohort with their digests, a folder per
+    cell (ledger, history, checkpoint), and `ledger.parquet` of all methods.
+    """
+    runtime = runtime or Runtime()
+    known = _labelled(cohort)
+    folder = runtime.out / plan.name
+    split = make_split(plan, {name: about["center"] for name, about in known.items()})
+    _write_setting(folder, plan, split, known)
+    names = runtime.only or plan.methods
+    methods = [METHODS[name] for name in names]
+    trained = list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
+    cells = _cells(trained, plan, split, known, cohort, folder)
+    todo = [cell for cell in cells if not _finished(cell)]
+    for cell in (cell for cell in cells if _finished(cell)):
+        runtime.tick(f"{cell.method} seed {cell.seed} fold {cell.fold} kept", 1)
+    for cell in _execute(todo, runtime.jobs):
+        runtime.tick(f"{cell.method} seed {cell.seed} fold {cell.fold}", 1)
+    _assemble(folder, methods, cells, split, known)
+    return folder
+
+
+def count_cells(plan: Plan, cohort: Cohort, runtime: Runtime) -> int:
+    """How many cells `run` will go through: as many as it ticks."""
+    names = runtime.only or plan.methods
+    trained = {part for name in names for part in (METHODS[name].parts or (name,))}
+    centers = {name: about["center"] for name, about in _labelled(cohort).items()}
+    return len(trained) * len(plan.seeds) * make_split(plan, centers)["fold"].nunique()
+
+
+def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
+    """The split that the plan asks for."""
+    s = plan.splits
+    if s.kind == "file":
+        return read_split(s.file, centers)
+    if s.kind == "leave-one-center-out":
+        return leave_one_center_out(centers, s.validation, s.seed)
+    return five_fold(centers, s.folds, s.validation, s.seed)
+
+
+def _labelled(cohort: Cohort) -> dict[str, dict[str, Any]]:
+    """Key and center of every patient with labels, from the cubes' attributes alone."""
+    known = {}
+    for patient in cohort:
+        attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
+        if attrs.get("ez_channels") is not None:
+            known[patient] = {"key": attrs["key"], "center": attrs["center"]}
+    if not known:
+        raise PlanError(
+            f"run: expected patients with EZ labels, found none among {len(cohort)}. Describe the "
+            "cohort with labels (see `epilens describe --labels`)."
+        )
+    return known
+
+
+def _write_setting(
+    folder: Path, plan: Plan, split: pd.DataFrame, known: Mapping[str, dict[str, Any]]
+) -> None:
+    """Plan, split and cohort; a run refuses to go on with another cohort or split."""
+    setting = {
+        "plan_digest": plan.digest,
+        "split_digest": split_digest(split),
+        "cohort_digest": _digest(dict(known)),
+        "patients": dict(known),
+    }
+    path = folder / "run.json"
+    if path.exists():
+        old = json.loads(path.read_text(encoding="utf-8"))
+        for what in ("cohort", "split"):
+            if old[f"{what}_digest"] != setting[f"{what}_digest"]:
+                raise PlanError(
+                    f"{folder}: expected the {what} that this run began with "
+                    f"({old[f'{what}_digest']}), found another ({setting[f'{what}_digest']}). Give "
+                    "the plan another name, or remove the run."
+                )
+    write_atomically(folder / "plan.toml", plan.to_toml())
+    write_atomically(folder / "split.csv", split.to_csv(index=False))
+    write_atomically(path, json.dumps(setting, indent=1) + "\n")
+
+
+def _cells(
+    methods: Sequence[str],
+    plan: Plan,
+    split: pd.DataFrame,
+    known: Mapping[str, dict[str, Any]],
+    cohort: Cohort,
+    folder: Path,
+) -> list[Cell]:
+    cells = []
+    for name in methods:
+        for seed in plan.seeds:
+            for fold, rows in split.groupby("fold", sort=False):
+                keys = {patient: known[patient]["key"] for patient in rows["patient"]}
+                training = plan.training.model_dump(mode="json")
+                parts = [VERSION, METHODS[name].spec, seed, split_digest(rows), keys, training]
+                place = folder / "cells" / name.replace("/", "--") / f"seed-{seed}_fold-{fold}"
+                paths = {patient: cohort.path(patient) for patient in rows["patient"]}
+                cells.append(Cell(name, seed, str(fold), rows, paths, plan, place, _digest(parts)))
+    return cells
+
+
+def _digest(tree: Any) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _finished(cell: Cell) -> bool:
+    try:
+        told = json.loads((cell.folder / "cell.json").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        return False
+    return told.get("key") == cell.key
+
+
+def _execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
+    """Run cells here or on local processes with one thread each."""
+    if jobs <= 1:
+        for cell in cells:
+            run_cell(cell)
+            yield cell
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+        futures = {pool.submit(run_cell, cell): cell for cell in cells}
+        for future in as_completed(futures):
+            future.result()
+            yield futures[future]
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@lru_cache(maxsize=256)
+def _open(path: Path, key: str) -> xr.Dataset:
+    """Cubes stay in memory between the cells of a process; the key makes a changed one another."""
+    return open_cube(path)
+
+
+def run_cell(cell: Cell) -> None:
+    """Fit, predict blind, choose one threshold on validation patients, write all of it."""
+    cubes = {
+        part: [_open(cell.paths[name], cell.key) for name in rows["patient"]]
+        for part, rows in cell.split.groupby("partition", sort=False)
+    }
+    method = METHODS[cell.method]
+    assert method.fit is not None
+    fitted = method.fit(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    parts = []
+    for partition in ("validation", "test"):
+        scores = fitted.predict([blind(cube) for cube in cubes[partition]])
+        parts.append(_labelled_rows(scores, cubes[partition]).assign(partition=partition))
+    ledger = pd.concat(parts, ignore_index=True)
+    ledger = ledger.assign(method=cell.method, seed=cell.seed, fold=cell.fold)
+    _write_cell(cell, with_thresholds(ledger), fitted)
+
+
+def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:
+    """Predictions with label and center; every valid channel once, and no other."""
+    truth = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "patient": cube.attrs["patient"],
+                    "channel": cube["channel"].values[seen],
+                    "center": cube.attrs["center"],
+                    "is_ez": cube["is_ez"].values[seen],
+                }
+            )
+            for cube in cubes
+            for seen in [cube["valid"].any(["seizure", "window"]).values]
+        ],
+        ignore_index=True,
+    )
+    merged = truth.merge(scores, on=["patient", "channel"], how="outer", indicator=True)
+    odd = merged[merged["_merge"] != "both"]
+    if len(odd) or len(merged) != len(truth):
+        names = ", ".join(f"{r.patient} {r.channel}" for r in odd.head(5).itertuples())
+        raise LedgerError(
+            f"predict: expected one score for each of {len(truth)} valid channels, found "
+            f"{len(scores)}; missing or unknown: {names or 'duplicates'}."
+        )
+    return merged.drop(columns="_merge")
+
+
+def _write_cell(cell: Cell, ledger: pd.DataFrame, fitted: Any) -> None:
+    from safetensors.torch import save
+
+    history = io.BytesIO()
+    fitted.history.to_parquet(history, index=False)
+    told = {"key": cell.key, "method": cell.method, "seed": cell.seed, "fold": cell.fold}
+    with replace_folder(cell.folder) as folder:
+        write_ledger(ledger, folder / "ledger.parquet")
+        (folder / "history.parquet").write_bytes(history.getvalue())
+        if weights := fitted.weights():
+            (folder / "checkpoint.safetensors").write_bytes(save(dict(weights)))
+        (folder / "cell.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
+
+
+def _assemble(
+    folder: Path,
+    methods: Sequence[Method],
+    cells: Sequence[Cell],
+    split: pd.DataFrame,
+    known: Mapping[str, dict[str, Any]],
+) -> None:
+    """`ledger.parquet`: all methods, complete or refused with the list of what is missing."""
+    by_method = {
+        name: pd.concat(
+            [read_ledger(c.folder / "ledger.parquet") for c in cells if c.method == name]
+        )
+        for name in dict.fromkeys(cell.method for cell in cells)
+    }
+    wanted = [m.name for m in methods]
+    for method in methods:
+        if method.parts:
+            first, second = (by_method[part] for part in method.parts)
+            by_method[method.name] = fuse(first, second)
+    rows = pd.concat([by_method[name] for name in by_method], ignore_index=True)
+    path = folder / "ledger.parquet"
+    if path.exists():
+        old = read_ledger(path)
+        rows = pd.concat([old[~old["method"].isin(set(by_method))], rows], ignore_index=True)
+    write_ledger(check_complete(rows, split, wanted), path)
+
+
+def check_complete(
+    ledger: pd.DataFrame, split: pd.DataFrame, methods: Sequence[str]
+) -> pd.DataFrame:
+    """Every method, seed and fold has its test and validation patients with the same channels."""
+    expected = split[split["partition"] != "fit"][["fold", "partition", "patient"]].astype(str)
+    missing = []
+    for key, part in ledger.groupby(["method", "seed"], sort=False):
+        method, seed = tuple(key)  # ty: ignore
+        there = part[["fold", "partition", "patient"]].astype(str).drop_duplicates()
+        gone = expected.merge(there, how="left", indicator=True)
+        gone = gone[gone["_merge"] == "left_only"]
+        missing += [f"{method} seed {seed} fold {r.fold} {r.patient}" for r in gone.itertuples()]
+    missing += [f"{name} (all)" for name in methods if name not in set(ledger["method"])]
+    if missing:
+        raise LedgerError(
+            f"run: expected a complete ledger, found {len(missing)} parts missing: "
+            f"{'; '.join(missing[:5])}. Run again to complete it."
+        )
+    counts = ledger.groupby([*KEY[1:]])["method"].nunique()
+    if counts.nunique() > 1:
+        raise LedgerError("run: expected the same channels for all methods, found differences.")
+    return check_ledger(ledger, "run")

@@ -1,0 +1,32 @@
+"""Scores of a run, for the terminal."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from epilens.terminal import print_table, say
+
+_SHOWN = {
+    "macro_f1": "Macro-F1",
+    "ez_f1": "EZ-F1",
+    "nez_f1": "NEZ-F1",
+    "accuracy": "Acc.",
+    "auroc": "AUROC",
+    "ez_auprc": "EZ-AUPRC",
+    "ndcg_ez": "NDCG-EZ",
+}
+
+
+def print_scores(table: pd.DataFrame, simulated: bool) -> None:
+    """Mean ± SD over seeds of the main metrics, one row per method."""
+    rows = []
+    for row in table.to_dict("records"):
+        cells = [f"{row[name]:.3f} ±{row[f'{name}_sd']:.3f}" for name in _SHOWN]
+        rows.append([row["method"], *cells, f"{row['ez_fraction_bias']:+.3f}"])
+    print_table("Patient-equal means ± SD over seeds", ["Method", *_SHOWN.values(), "Bias"], rows)
+    undefined = int(table["undefined_patients"].max())
+    if undefined:
+        say(f"{undefined} patients have one class only; ranking metrics leave them out")
+    if simulated:
+        say("Simulated patients: nothing here is clinical evidence.")
+    say("For research, not for diagnosis.")
