@@ -22,6 +22,7 @@ ROOMS = [
     "storage",
     "terminal",
     "thresholds",
+    "fusion",
     "data",
     "evidence",
     "networks",
@@ -68,7 +69,9 @@ def test_nothing_is_unpickled_or_executed(path):
     assert not {"pickle", "dill", "joblib", "shelve", "marshal"} & {
         name.split(".")[0] for name in imports_of(path)
     }
-    assert not re.search(r"\b(exec|eval)\(|allow_pickle\s*=\s*True|weights_only\s*=\s*False", text)
+    assert not re.search(
+        r"(?<![.\w])(exec|eval)\(|allow_pickle\s*=\s*True|weights_only\s*=\s*False", text
+    )
 
 
 def test_every_module_says_what_it_is():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from epilens.data.bids import read_bids
+    from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
     from epilens.evaluation.scoring import score
@@ -35,6 +36,7 @@ _HOME = {
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",
+    "train": "epilens.evaluation.deploy",
     "views": "epilens.evidence.views",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "read_bids",
     "run",
     "score",
+    "train",
     "views",
 ]
 

@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Write, check and compare plans.")
 app.add_typer(plan_app, name="plan")
+model_app = typer.Typer(no_args_is_help=True, help="Show models, import released checkpoints.")
+app.add_typer(model_app, name="model")
 
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="TOML plan; default: the paper's.")]
 LabelFile = Annotated[
@@ -203,6 +205,48 @@ def score(
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, simulated=is_simulated(folder))
+
+
+@app.command()
+def train(
+    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
+    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+) -> None:
+    """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
+    from epilens.evaluation.deploy import train as make
+    from epilens.evidence.cube import open_cohort
+    from epilens.networks.model import save_model
+    from epilens.plan import Plan
+    from epilens.terminal import progress
+
+    settings = Plan.load(plan)
+    with progress("training", 2 * len(settings.seeds) * settings.splits.folds) as tick:
+        model = make(settings, open_cohort(cubes), tick)
+    typer.echo(save_model(model, out))
+
+
+@model_app.command("show")
+def model_show(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],
+) -> None:
+    """Check a model's files and print its card."""
+    from epilens.networks.model import card, open_model, read_model_json
+
+    open_model(path)
+    typer.echo(card(read_model_json(path)))
+
+
+@model_app.command("import")
+def model_import(
+    checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help=".pt files.")],
+    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+) -> None:
+    """Turn checkpoints of the authors' released code into a model; no code in them is run."""
+    from epilens.networks.model import save_model
+    from epilens.networks.released import import_released
+
+    typer.echo(save_model(import_released(checkpoints), out))
 
 
 def is_simulated(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import xarray as xr
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
+from epilens.evidence.cube import Cohort, open_cohort, save
 from epilens.evidence.describe import describe
 
 
@@ -66,3 +68,21 @@ def make_cube(
     runs = [f"run-{s + 1:02d}" for s in range(seizures)]
     parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
     return describe(parts)
+
+
+def make_cohort(folder: Path, patients: int = 8, centers: int = 2, **about: Any) -> Cohort:
+    """Cubes of several patients on disk; some have one seizure, some lack a channel in one."""
+    for i in range(patients):
+        name = f"sub-{i + 1:02d}"
+        cube = make_cube(name, seizures=1 + (i % 3 > 0), seed=10 * i, fs=128.0, **about)
+        if i % 4 == 3:
+            valid = cube["valid"].copy()
+            valid[0, :, -1] = False
+            cube = cube.assign(valid=valid, x=cube["x"].where(valid, 0))
+        cube.attrs |= {
+            "center": f"Center {i % centers + 1}",
+            "key": f"{name}-{i}",
+            "ez_channels": int(cube["is_ez"].sum()),
+        }
+        save(cube, folder / f"{name}.zarr")
+    return open_cohort(folder)

@@ -25,7 +25,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 def confusion_metrics(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> dict[str, Floats]:
     """Metrics of decisions from counts; EZ is the positive class here. Broadcasts."""
-    tp, fp, fn, tn = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
+    tp, fp, fn, tn = (a.astype(np.float64) for a in np.broadcast_arrays(tp, fp, fn, tn))
     ez_f1 = _ratio(2 * tp, 2 * tp + fp + fn)
     nez_f1 = _ratio(2 * tn, 2 * tn + fp + fn)
     ez_recall, nez_recall = _ratio(tp, tp + fn), _ratio(tn, tn + fp)
@@ -45,6 +45,7 @@ def grid_metrics(
 ) -> dict[str, Floats]:
     """Thresholded metrics of every patient at every threshold: (patient, threshold) each."""
     called_ez, called_all = [], []
+    is_ez = [np.asarray(ez, bool) for ez in is_ez]
     for p, ez in zip(p_nez, is_ez, strict=True):
         # How many scores lie below each threshold: p >= t is NEZ, so the left side.
         called_ez.append(np.searchsorted(np.sort(p[ez]), grid, side="left"))

@@ -11,13 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from epilens.errors import LedgerError
+from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.storage import write_bytes_atomically
 from epilens.thresholds import select_threshold
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
 COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]
-LOCKED_WEIGHT = 0.20
-"""Weight of BCR-Net in CDEL, fixed before any test."""
 
 
 def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
@@ -27,29 +26,58 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
         raise LedgerError(f"{who}: expected columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
     twice = ledger.duplicated(KEY)
     if twice.any():
-        row = ledger[twice].iloc[0]
-        where = ", ".join(f"{name} {row[name]}" for name in KEY)
+        where = _where(ledger[twice].iloc[0])
         raise LedgerError(
             f"{who}: expected every channel once, found {int(twice.sum())} twice: {where}."
         )
-    if not ledger["p_nez"].between(0, 1).all():
-        raise LedgerError(f"{who}: expected probabilities in [0, 1], found others.")
+    for name in ("p_nez", "threshold"):
+        wrong = ledger[~ledger[name].between(0, 1)]
+        if len(wrong):
+            what = f"{name} in [0, 1], found {wrong[name].iloc[0]}"
+            raise LedgerError(f"{who}: expected {what}, at {_where(wrong.iloc[0])}.")
+    unknown = sorted(set(ledger["partition"]) - {"validation", "test"})
+    if unknown:
+        raise LedgerError(f"{who}: expected validation or test, found partition {unknown[0]!r}.")
     if ledger.groupby(["method", "seed", "fold"])["threshold"].nunique().gt(1).any():
         raise LedgerError(f"{who}: expected one threshold per method, seed and fold, found more.")
+    _check_leaks(ledger, who)
     return ledger[COLUMNS]
+
+
+def _where(row: pd.Series) -> str:
+    return ", ".join(f"{name} {row[name]}" for name in KEY)
+
+
+def _check_leaks(ledger: pd.DataFrame, who: str) -> None:
+    """A patient is tested once per method and seed, and never validates the fold that tests it."""
+    test = ledger[ledger["partition"] == "test"]
+    again = test[test.duplicated(["method", "seed", "patient", "channel"])]
+    if len(again):
+        raise LedgerError(
+            f"{who}: expected every channel in one test fold, found {len(again)} in two: "
+            f"{_where(again.iloc[0])}."
+        )
+    roles = ledger.groupby(["method", "seed", "fold", "patient"])["partition"].nunique()
+    if roles.gt(1).any():
+        where = ", ".join(map(str, roles[roles > 1].index[0]))
+        raise LedgerError(
+            f"{who}: expected validation and test apart, found a patient in both: {where}."
+        )
 
 
 def write_ledger(ledger: pd.DataFrame, path: str | Path) -> Path:
     """Write a checked ledger as parquet, whole or not at all."""
     content = io.BytesIO()
-    check_ledger(ledger, str(path)).to_parquet(content, index=False)
+    check_ledger(ledger, str(path)).to_parquet(content, index=False, write_page_checksum=True)
     return write_bytes_atomically(path, content.getvalue())
 
 
 def read_ledger(path: str | Path) -> pd.DataFrame:
     """Read and check a ledger."""
+    if not Path(path).exists():
+        raise LedgerError(f"{path}: expected a ledger, found nothing. Make it with `epilens run`.")
     try:
-        ledger = pd.read_parquet(path)
+        ledger = pd.read_parquet(path, page_checksum_verification=True)
     except Exception as error:  # pyarrow raises many kinds for a damaged file
         raise LedgerError(
             f"{path}: expected a ledger (parquet), found a file that cannot be read as one "
@@ -69,22 +97,25 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
     scores of each seed and fold.
     """
     if not isinstance(prq, pd.DataFrame):
-        return (1 - weight) * np.asarray(prq) + weight * np.asarray(bcr)
+        return fuse_scores(prq, bcr, weight)
     keys = [name for name in KEY if name != "method"]
-    merged = prq.merge(
-        bcr[[*keys, "p_nez"]], on=keys, how="outer", suffixes=("", "_bcr"), indicator=True
-    )
+    columns = [*keys, "p_nez", "is_ez", "center"]
+    merged = prq.merge(bcr[columns], on=keys, how="outer", suffixes=("", "_bcr"), indicator=True)
     alone = merged[merged["_merge"] != "both"]
     if len(alone):
-        row = alone.iloc[0]
-        where = ", ".join(f"{name} {row[name]}" for name in keys)
+        where = ", ".join(f"{name} {alone.iloc[0][name]}" for name in keys)
         raise LedgerError(
             f"fuse: expected the same channels in both, found {len(alone)} in one: {where}."
         )
-    fused = merged.assign(
-        p_nez=fuse(merged["p_nez"].to_numpy(), merged["p_nez_bcr"].to_numpy(), weight)
-    )
-    fused = fused.assign(method="cdel").drop(columns=["p_nez_bcr", "_merge"])
+    for name in ("is_ez", "center"):
+        other = merged[merged[name] != merged[f"{name}_bcr"]]
+        if len(other):
+            where = ", ".join(f"{key} {other.iloc[0][key]}" for key in keys)
+            raise LedgerError(
+                f"fuse: expected the same {name} in both, found a difference: {where}."
+            )
+    p_nez = fuse_scores(merged["p_nez"], merged["p_nez_bcr"], weight)
+    fused = merged.assign(p_nez=p_nez, method="cdel")[COLUMNS]
     return check_ledger(with_thresholds(fused), "fuse")
 
 

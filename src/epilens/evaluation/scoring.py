@@ -151,7 +151,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, object] = {"method": method, "seeds": len(part)}
         for name in (*METRICS, "ez_fraction_bias"):
             row[name] = part[name].mean()
-            row[f"{name}_sd"] = part[name].std(ddof=1) if len(part) > 1 else 0.0
+            row[f"{name}_sd"] = part[name].std(ddof=1)
         row["undefined_patients"] = int(part["undefined_patients"].max())
         rows.append(row)
     return pd.DataFrame(rows)

@@ -6,7 +6,7 @@ A split is a table (fold, partition, patient); partitions are fit, validation an
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +37,14 @@ def five_fold(centers: Mapping[str, str], folds: int, validation: float, seed: i
         held = _stratified_share(outside, validation, rng)
         rows += [
             (str(fold), "test" if test_fold[p] == fold else "validation" if p in held else "fit", p)
-            for p in centers
+            for p in _sorted(centers)
         ]
     return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
 
 
 def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: int) -> pd.DataFrame:
     """One fold per center: it is tested, and absent from every decision."""
-    names = list(dict.fromkeys(centers.values()))
+    names = _sorted(centers.values())
     if len(names) < 2:
         raise SplitError(f"splits: expected two or more centers, found {len(names)}. Use folds.")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
@@ -54,16 +54,21 @@ def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: in
         held = _stratified_share(outside, validation, rng)
         rows += [
             (center, "test" if c == center else "validation" if p in held else "fit", p)
-            for p, c in centers.items()
+            for p, c in ((p, centers[p]) for p in _sorted(centers))
         ]
     return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    """One order for any mapping: natural, then by spelling (sub-1 and sub-01 are two)."""
+    return sorted(set(names), key=lambda name: (natural(name), name))
 
 
 def _stratified_order(centers: Mapping[str, str], rng: np.random.Generator) -> list[str]:
     """Patients, shuffled within centers, one center after the other."""
     order: list[str] = []
-    for center in dict.fromkeys(centers.values()):
-        members = sorted((p for p, c in centers.items() if c == center), key=natural)
+    for center in _sorted(centers.values()):
+        members = _sorted(p for p, c in centers.items() if c == center)
         order += [members[i] for i in rng.permutation(len(members))]
     return order
 

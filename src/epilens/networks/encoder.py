@@ -50,7 +50,7 @@ class Dropout(nn.Module):
         if self.rng is None:
             raise RuntimeError("Dropout: expected a generator while training; call seed_dropout.")
         bits = np.frombuffer(self.rng.bytes(2 * x.numel()), np.uint16).reshape(x.shape)
-        keep = torch.from_numpy(bits >= self.cut)
+        keep = torch.from_numpy(bits >= self.cut).to(x.device)
         return x * keep.to(x.dtype).mul_(65536 / (65536 - self.cut))
 
 

@@ -43,6 +43,8 @@ def robust_z(v: Tensor) -> Tensor:
 
     The true median: the midpoint of the two middle values.
     """
+    if not v.numel():
+        return v
     median = v.quantile(0.5)
     deviation = v - median
     scale = 1.4826 * deviation.abs().quantile(0.5)

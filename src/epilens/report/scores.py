@@ -21,7 +21,7 @@ def print_scores(table: pd.DataFrame, simulated: bool) -> None:
     """Mean ± SD over seeds of the main metrics, one row per method."""
     rows = []
     for row in table.to_dict("records"):
-        cells = [f"{row[name]:.3f} ±{row[f'{name}_sd']:.3f}" for name in _SHOWN]
+        cells = [_cell(row[name], row[f"{name}_sd"]) for name in _SHOWN]
         rows.append([row["method"], *cells, f"{row['ez_fraction_bias']:+.3f}"])
     print_table("Patient-equal means ± SD over seeds", ["Method", *_SHOWN.values(), "Bias"], rows)
     undefined = int(table["undefined_patients"].max())
@@ -30,3 +30,8 @@ def print_scores(table: pd.DataFrame, simulated: bool) -> None:
     if simulated:
         say("Simulated patients: nothing here is clinical evidence.")
     say("For research, not for diagnosis.")
+
+
+def _cell(mean: float, sd: float) -> str:
+    """One seed has no spread."""
+    return f"{mean:.3f}" if sd != sd else f"{mean:.3f}±{sd:.3f}"

@@ -1,0 +1,82 @@
+"""A deployable Model from all labelled patients: an ensemble over folds and seeds.
+
+Every patient fits most members and validates the others, so the threshold comes from scores of
+members that never fitted the patient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from epilens.errors import ModelError
+from epilens.evaluation.splits import five_fold
+from epilens.evidence.cube import Cohort
+from epilens.fusion import LOCKED_WEIGHT, fuse_scores
+from epilens.methods import METHODS
+from epilens.networks.model import Branch, Model, group_members
+from epilens.plan import Plan
+from epilens.thresholds import select_threshold
+
+
+def train(
+    plan: Plan, cohort: Cohort, tick: Callable[[str, int], None] = lambda note, steps: None
+) -> Model:
+    """Train both branches on every fold and seed of all labelled patients."""
+    cubes = {name: cube for name, cube in cohort.items() if "is_ez" in cube}
+    if len(cubes) < 2 * plan.splits.folds:
+        raise ModelError(
+            f"train: expected {2 * plan.splits.folds} or more labelled patients, found "
+            f"{len(cubes)}. Use fewer folds (plan: splits.folds) or label more patients."
+        )
+    centers = {name: cube.attrs["center"] for name, cube in cubes.items()}
+    split = five_fold(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
+    held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
+    branches: list[tuple[str, int, str, Branch]] = []
+    scores: dict[str, list[np.ndarray]] = {}
+    for seed in plan.seeds:
+        for fold in sorted(set(held.values())):
+            out = [cubes[p] for p in cubes if held[p] == fold]
+            fit = [cubes[p] for p in cubes if held[p] != fold]
+            made = {}
+            for name in ("prq", "bcr"):
+                method = METHODS[name]
+                assert method.fit is not None
+                fitted: Any = method.fit(fit, out, seed, plan)
+                made[name] = Branch(fitted.network.eval(), fitted.standardizer)
+                branches.append((name, seed, fold, made[name]))
+                tick(f"{name} seed {seed} fold {fold}", 1)
+            for cube in out:
+                fused = fuse_scores(made["prq"].p_nez(cube), made["bcr"].p_nez(cube))
+                scores.setdefault(cube.attrs["patient"], []).append(fused)
+    labels = {
+        name: cube["is_ez"].values[cube["valid"].any(["seizure", "window"]).values]
+        for name, cube in cubes.items()
+    }
+    p_nez = [np.mean(scores[name], axis=0) for name in cubes]
+    threshold, _ = select_threshold(p_nez, [labels[name] for name in cubes])
+    about = _about(plan, cubes, labels)
+    return Model(group_members(branches), threshold, LOCKED_WEIGHT, about)
+
+
+def _about(
+    plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    centers = sorted({cube.attrs["center"] for cube in cubes.values()})
+    channels, ez = sum(map(len, labels.values())), int(sum(v.sum() for v in labels.values()))
+    return {
+        "source": "epilens train",
+        "plan_digest": plan.digest,
+        "plan": plan.model_dump(mode="json"),
+        "simulated": any("(simulated)" in center for center in centers),
+        "cohort": {
+            "patients": len(cubes),
+            "centers": ", ".join(centers),
+            "seizures": int(sum(cube.sizes["seizure"] for cube in cubes.values())),
+            "channels": channels,
+            "EZ channels": ez,
+        },
+        "notes": ["the threshold comes from members that never fitted the patient"],
+    }

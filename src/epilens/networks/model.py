@@ -1,0 +1,254 @@
+"""The Model: a folder of safetensors and JSON. Opening one never runs code from it.
+
+model.json            members, specs, threshold, fusion weight, plan, cohort, hashes
+MODEL_CARD.md         the same for people
+member-NN.safetensors weights of both branches and their standardizers
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from epilens.errors import ModelError
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.views import VIEWS, Standardizer
+from epilens.fusion import fuse_scores
+from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.encoder import EncoderSpec
+from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, masked_quantile
+from epilens.networks.training import as_tensors, predict
+from epilens.storage import replace_folder
+
+FORMAT = 1
+_AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A network with the standardizer of its fit patients."""
+
+    network: nn.Module
+    standardizer: Standardizer
+
+    def p_nez(self, cube: xr.Dataset) -> np.ndarray:
+        """NEZ probability of the cube's valid channels."""
+        return predict(self.network, as_tensors(cube, self.standardizer))
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of the ensemble: both branches of one seed and fold."""
+
+    seed: int
+    fold: str
+    prq: Branch
+    bcr: Branch
+
+
+@dataclass(frozen=True)
+class Model:
+    """An ensemble that scores new patients, and everything that must be known about it."""
+
+    members: tuple[Member, ...]
+    threshold: float
+    weight: float
+    about: Mapping[str, Any]
+    """Plan, training cohort, source, notes: plain JSON."""
+
+    def predict(self, cube: xr.Dataset) -> pd.DataFrame:
+        """Mean over members: channel, p_nez, p_prq, p_bcr, and the spread of p_nez over members."""
+        prq = np.array([member.prq.p_nez(cube) for member in self.members])
+        bcr = np.array([member.bcr.p_nez(cube) for member in self.members])
+        fused = fuse_scores(prq, bcr, self.weight)
+        seen = cube["valid"].any(["seizure", "window"]).values
+        return pd.DataFrame(
+            {
+                "channel": cube["channel"].values[seen].tolist(),
+                "p_nez": fused.mean(axis=0),
+                "p_prq": prq.mean(axis=0),
+                "p_bcr": bcr.mean(axis=0),
+                "spread": fused.std(axis=0),
+            }
+        )
+
+
+def save_model(model: Model, path: str | Path) -> Path:
+    """Write a model folder, whole or not at all."""
+    files = {f"member-{i:02d}.safetensors": _pack(m) for i, m in enumerate(model.members)}
+    first = model.members[0]
+    tree = {
+        "format": FORMAT,
+        "threshold": model.threshold,
+        "weight": model.weight,
+        "descriptors": list(DESCRIPTORS),
+        "views": list(VIEWS),
+        "specs": {"prq": _spec_tree(first.prq), "bcr": _spec_tree(first.bcr)},
+        "members": [
+            {"file": name, "seed": m.seed, "fold": m.fold}
+            for name, m in zip(files, model.members, strict=True)
+        ],
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        "about": dict(model.about),
+    }
+    with replace_folder(Path(path)) as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        (folder / "model.json").write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+        (folder / "MODEL_CARD.md").write_text(card(tree), encoding="utf-8")
+    return Path(path)
+
+
+def open_model(path: str | Path) -> Model:
+    """Open a model folder; a changed byte, another format or other descriptors are refused."""
+    path = Path(path)
+    tree = read_model_json(path)
+    members = []
+    for about in tree["members"]:
+        name = str(about["file"])
+        content = _read(path, name, tree["sha256"].get(name, ""))
+        members.append(_unpack(content, tree["specs"], about, path / name))
+    return Model(tuple(members), tree["threshold"], tree["weight"], tree["about"])
+
+
+def read_model_json(path: Path) -> dict[str, Any]:
+    """What a model says about itself, checked as far as JSON can be."""
+    try:
+        tree = json.loads((path / "model.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ModelError(
+            f"{path}: expected a model folder with model.json, found none that can be read. Make "
+            "one with `epilens train`."
+        ) from None
+    if tree.get("format") != FORMAT:
+        raise ModelError(f"{path}: expected model format {FORMAT}, found {tree.get('format')!r}.")
+    for what, known in (("descriptors", list(DESCRIPTORS)), ("views", list(VIEWS))):
+        if tree.get(what) != known:
+            raise ModelError(
+                f"{path}: expected {what} {known}, found {tree.get(what)}. Train anew."
+            )
+    return tree
+
+
+def _read(folder: Path, name: str, expected: str) -> bytes:
+    if Path(name).name != name:
+        raise ModelError(f"{folder}: expected files inside the model's folder, found {name!r}.")
+    try:
+        content = (folder / name).read_bytes()
+    except OSError:
+        raise ModelError(f"{folder}: expected {name}, found none. Copy the whole folder.") from None
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise ModelError(
+            f"{folder}: {name} is not what it was when the model was written (SHA-256 differs). "
+            "Copy the model again from its source."
+        )
+    return content
+
+
+def _pack(member: Member) -> bytes:
+    tensors: dict[str, Tensor] = {}
+    for name in ("prq", "bcr"):
+        branch: Branch = getattr(member, name)
+        tensors |= {f"{name}.{k}": v.contiguous() for k, v in branch.network.state_dict().items()}
+        tensors[f"{name}:mean"] = torch.from_numpy(branch.standardizer.mean.copy())
+        tensors[f"{name}:scale"] = torch.from_numpy(branch.standardizer.scale.copy())
+    return save(tensors)
+
+
+def _unpack(
+    content: bytes, specs: Mapping[str, Any], about: Mapping[str, Any], who: Path
+) -> Member:
+    try:
+        tensors = load(content)
+        branches = {name: _branch(name, tensors, specs[name]) for name in ("prq", "bcr")}
+    except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
+        raise ModelError(
+            f"{who}: expected the weights of both branches, found: {str(error).splitlines()[0]}."
+        ) from None
+    return Member(int(about["seed"]), str(about["fold"]), branches["prq"], branches["bcr"])
+
+
+def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -> Branch:
+    network = network_of(name, spec)
+    prefix = f"{name}."
+    network.load_state_dict(
+        {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    )
+    mean, scale = (tensors[f"{name}:{what}"].numpy() for what in ("mean", "scale"))
+    return Branch(network.eval(), Standardizer(mean.reshape(4, 9), scale.reshape(4, 9)))
+
+
+def network_of(name: str, spec: Mapping[str, Any]) -> nn.Module:
+    """An untrained network from the JSON of its spec."""
+    fields = dict(spec)
+    encoder = EncoderSpec(**fields.pop("encoder"))
+    if name == "prq":
+        aggregate = _AGGREGATES[fields.pop("aggregate")]
+        return PRQNet(PRQSpec(encoder, aggregate=aggregate, **fields))
+    return BCRNet(BCRSpec(encoder, **fields))
+
+
+def _spec_tree(branch: Branch) -> dict[str, Any]:
+    spec: Any = branch.network.spec
+    if isinstance(spec, PRQSpec):
+        names = {function: name for name, function in _AGGREGATES.items()}
+        return asdict(replace(spec, aggregate=masked_quantile)) | {
+            "aggregate": names[spec.aggregate]
+        }
+    return asdict(spec)
+
+
+_SIMULATED = ("**Trained on simulated patients: no result of it is clinical evidence.**", "")
+
+
+def card(tree: Mapping[str, Any]) -> str:
+    """The model card: what people must know before they use it."""
+    about = tree["about"]
+    cohort = about.get("cohort", {})
+    lines = [
+        "# EpiLENS model",
+        "",
+        "**For research, not for diagnosis.**",
+        "",
+        *(_SIMULATED if about.get("simulated") else ()),
+        f"- members: {len(tree['members'])} (seeds × folds), each PRQ-Net and BCR-Net",
+        f"- fusion: {1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net",
+        f"- called EZ where p_nez is below {tree['threshold']:g}",
+        f"- source: {about.get('source', 'unknown')}",
+        f"- plan digest: {about.get('plan_digest', 'none')}",
+        *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
+        *(f"- note: {note}" for note in about.get("notes", [])),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def group_members(branches: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:
+    """Members from (name, seed, fold, branch); both branches of each seed and fold are needed."""
+    found: dict[tuple[int, str], dict[str, Branch]] = {}
+    for name, seed, fold, branch in branches:
+        here = found.setdefault((seed, fold), {})
+        if name in here:
+            raise ModelError(
+                f"model: expected {name} of seed {seed} fold {fold} once, found it twice."
+            )
+        here[name] = branch
+    for (seed, fold), here in found.items():
+        for name in ("prq", "bcr"):
+            if name not in here:
+                raise ModelError(
+                    f"model: expected both branches of seed {seed} fold {fold}, found no {name}. "
+                    "CDEL needs a PRQ and a BCR checkpoint of every seed and fold."
+                )
+    return tuple(Member(s, f, here["prq"], here["bcr"]) for (s, f), here in sorted(found.items()))

@@ -1,0 +1,172 @@
+"""The protocol: resumable cells, blindness, complete ledgers, refusal of changed cohorts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from epilens.errors import LedgerError, PlanError
+from epilens.evaluation.ledger import fuse, read_ledger
+from epilens.evaluation.protocol import check_complete, count_cells, run
+from epilens.evaluation.scoring import score, summarise
+from epilens.evidence.cube import open_cohort, open_cube, save
+from epilens.plan import Plan, Runtime
+from epilens.testing import make_cohort
+
+PLAN = Plan(name="test", seeds=(1, 2)).override(
+    splits={"folds": 2}, training={"epochs": 2, "least_epochs": 1}
+)
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory):
+    torch.set_num_threads(1)
+    return make_cohort(tmp_path_factory.mktemp("cohort"))
+
+
+@pytest.fixture(scope="module")
+def folder(cohort, tmp_path_factory):
+    return run(PLAN, cohort, Runtime(out=tmp_path_factory.mktemp("runs")))
+
+
+def cell_files(folder):
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted((folder / "cells").rglob("*.*"))
+    }
+
+
+def test_a_run_writes_what_it_promises(folder, cohort):
+    assert Plan.load(folder / "plan.toml") == PLAN
+    setting = json.loads((folder / "run.json").read_text())
+    assert set(setting["patients"]) == set(cohort)
+    cells = list((folder / "cells").rglob("cell.json"))
+    assert len(cells) == 2 * 2 * 2 == count_cells(PLAN, cohort, Runtime())
+    for cell in cells:
+        history = pd.read_parquet(cell.with_name("history.parquet"))
+        assert history["selected"].any()
+        weights = load_file(cell.with_name("checkpoint.safetensors"))
+        assert weights["standardizer.mean"].shape == (4, 9)
+
+
+def test_the_ledger_has_every_patient_in_exactly_one_test_fold(folder, cohort):
+    ledger = read_ledger(folder / "ledger.parquet")
+    assert set(ledger["method"]) == {"prq", "bcr", "cdel"}
+    test = ledger[ledger["partition"] == "test"]
+    folds = test.groupby(["method", "seed", "patient"])["fold"].nunique()
+    assert (folds == 1).all()
+    assert len(folds) == 3 * 2 * len(cohort)
+
+
+def test_cdel_is_the_fusion_of_its_branches_with_its_own_validation_threshold(folder):
+    ledger = read_ledger(folder / "ledger.parquet")
+    prq, bcr, cdel = (ledger[ledger["method"] == m] for m in ("prq", "bcr", "cdel"))
+    keys = ["seed", "fold", "partition", "patient", "channel"]
+    both = prq.merge(bcr, on=keys, suffixes=("", "_b")).merge(cdel, on=keys, suffixes=("", "_c"))
+    np.testing.assert_allclose(both["p_nez_c"], 0.8 * both["p_nez"] + 0.2 * both["p_nez_b"])
+    again = fuse(prq, bcr).sort_values(keys)["threshold"].to_numpy()
+    np.testing.assert_array_equal(again, cdel.sort_values(keys)["threshold"])
+
+
+def test_running_it_again_keeps_every_cell(folder, cohort):
+    before = {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")}
+    told = []
+    run(PLAN, cohort, Runtime(out=folder.parent, tick=lambda note, steps: told.append(note)))
+    assert {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")} == before
+    assert len(told) == 8
+    assert all(note.endswith("kept") for note in told)
+
+
+def test_adding_a_method_reruns_nothing(folder, cohort):
+    before = cell_files(folder)
+    run(PLAN, cohort, Runtime(out=folder.parent, only=("prq/base",)))
+    after = cell_files(folder)
+    assert {name: after[name] for name in before} == before
+    ledger = read_ledger(folder / "ledger.parquet")
+    assert set(ledger["method"]) == {"prq", "bcr", "cdel", "prq/base"}
+
+
+def test_a_killed_run_resumes_to_identical_bytes(folder, cohort, tmp_path):
+    code = """
+import os, pathlib, sys
+import torch; torch.set_num_threads(1)
+from epilens import open_cohort, run, Plan, Runtime
+left = [3]
+def tick(note, steps):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), 9)
+runtime = Runtime(out=pathlib.Path(sys.argv[3]), tick=tick)
+run(Plan.load(sys.argv[1]), open_cohort(sys.argv[2]), runtime)
+"""
+    cubes = str(cohort.path("sub-01").parent)
+    command = [sys.executable, "-c", code, str(folder / "plan.toml"), cubes, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert not (tmp_path / "test" / "ledger.parquet").exists()
+    resumed = run(PLAN, cohort, Runtime(out=tmp_path))
+    expected = {k: v for k, v in cell_files(folder).items() if "prq--base" not in k}
+    assert cell_files(resumed) == expected
+
+
+def test_processes_give_the_same_bytes(folder, cohort, tmp_path):
+    other = run(PLAN, cohort, Runtime(out=tmp_path, jobs=2, only=("bcr",)))
+    expected = {k: v for k, v in cell_files(folder).items() if "/bcr/" in k}
+    assert cell_files(other) == expected
+
+
+def test_a_changed_cohort_is_refused(tmp_path):
+    cohort = make_cohort(tmp_path / "cubes")
+    run(PLAN, cohort, Runtime(out=tmp_path, only=("prq",)))
+    cube = open_cube(cohort.path("sub-01"))
+    cube.attrs["key"] = "another"
+    save(cube, cohort.path("sub-01"))
+    with pytest.raises(PlanError, match="expected the cohort that this run began with"):
+        run(PLAN, open_cohort(tmp_path / "cubes"), Runtime(out=tmp_path, only=("prq",)))
+
+
+def test_unlabelled_patients_cannot_be_run(tmp_path):
+    cohort = make_cohort(tmp_path, patients=2)
+    for name in cohort:
+        cube = open_cube(cohort.path(name)).drop_vars("is_ez")
+        cube.attrs["ez_channels"] = None
+        save(cube, cohort.path(name))
+    with pytest.raises(PlanError, match="expected patients with EZ labels, found none among 2"):
+        run(PLAN, open_cohort(tmp_path), Runtime(out=tmp_path / "runs"))
+
+
+def test_an_incomplete_ledger_is_refused_with_the_list(folder):
+    ledger = read_ledger(folder / "ledger.parquet")
+    split = pd.read_csv(folder / "split.csv", dtype=str)
+    lacking = ledger[~((ledger["method"] == "bcr") & (ledger["patient"] == "sub-03"))]
+    with pytest.raises(LedgerError, match=r"found 2 parts missing: bcr seed 1 fold . sub-03"):
+        check_complete(lacking, split, ["bcr"])
+    with pytest.raises(LedgerError, match=r"nothing \(all\)"):
+        check_complete(ledger, split, ["nothing"])
+
+
+def test_a_run_can_leave_one_center_out(cohort, tmp_path):
+    plan = PLAN.override(splits={"kind": "leave-one-center-out"})
+    ledger = read_ledger(run(plan, cohort, Runtime(out=tmp_path, only=("prq",))) / "ledger.parquet")
+    test, validation = (ledger[ledger["partition"] == p] for p in ("test", "validation"))
+    assert (test["fold"] == test["center"]).all()
+    assert (validation["fold"] != validation["center"]).all()
+
+
+def test_scores_of_a_run_are_patient_equal(folder, cohort):
+    table = summarise(score(read_ledger(folder / "ledger.parquet")))
+    assert set(table["method"]) >= {"prq", "bcr", "cdel"}
+    assert table["macro_f1"].between(0, 1).all()
+    assert (table["seeds"] == 2).all()
+
+
+def test_no_global_random_state_is_touched(cohort, tmp_path):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    run(PLAN, cohort, Runtime(out=tmp_path, only=("prq",)))
+    assert torch.equal(torch.get_rng_state(), before)

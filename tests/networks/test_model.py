@@ -1,0 +1,231 @@
+"""The Model folder, and the import of released checkpoints: the same numbers, no code run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from epilens.errors import ModelError
+from epilens.evidence.views import Standardizer, views
+from epilens.networks.bcr import BCRNet
+from epilens.networks.encoder import EncoderSpec
+from epilens.networks.model import Branch, Member, Model, open_model, save_model
+from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
+from epilens.networks.released import import_released, read_checkpoint
+from epilens.networks.training import build
+from epilens.testing import make_cube
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
+import networks_by_hand
+
+# The released code's names, as its description lists them, for each of ours.
+THEIRS = {
+    "encoder.window_context.inward.": "encoder.window_context.attention.in_proj_",
+    "encoder.window_context.outward.": "encoder.window_context.attention.out_proj.",
+    "encoder.window_context.norm.": "encoder.window_context.normalization.",
+    "encoder.patient_context.inward.": "encoder.patient_context.attention.in_proj_",
+    "encoder.patient_context.outward.": "encoder.patient_context.attention.out_proj.",
+    "encoder.patient_context.norm.": "encoder.patient_context.normalization.",
+    "encoder.projection.": "encoder.patient_projection.",
+    "tail.norm.": "seizure_head.0.",
+    "tail.w_q.": "seizure_head.1.",
+    "tail.gamma": "residual_gate",
+    "seizure_head.": "seizure_ez_head.",
+}
+
+
+def their_name(name: str) -> str:
+    for ours, theirs in THEIRS.items():
+        if name.startswith(ours):
+            return theirs + name.removeprefix(ours)
+    return name
+
+
+def random_state(network: torch.nn.Module, seed: int) -> dict[str, torch.Tensor]:
+    rng = np.random.default_rng(seed)
+    return {
+        name: torch.from_numpy(rng.normal(0, 0.3, tuple(value.shape)).astype(np.float32))
+        for name, value in network.state_dict().items()
+    }
+
+
+def checkpoint(path: Path, name: str, seed: int = 42, fold: int = 0, **changes) -> dict:
+    """A checkpoint in the released format; returns our names → weights."""
+    spec = EncoderSpec(projection=True)
+    network = PRQNet(PRQSpec(spec)) if name == "prq" else BCRNet(type(BCRNet().spec)(spec))
+    state = random_state(network, seed + (name == "prq"))
+    rng = np.random.default_rng(3)
+    content = {
+        "model": {their_name(key): value for key, value in state.items()},
+        "standardizer_mean": rng.normal(size=36).astype(np.float32),
+        "standardizer_scale": rng.uniform(0.5, 2, 36).astype(np.float32),
+        "branch": name,
+        "seed": seed,
+        "outer_fold": fold,
+        "quantile": 0.10,
+        "use_temporal": True,
+        "use_patient_relative": True,
+        "temporal_aggregation": "quantile",
+        "quantile_control": False,
+    }
+    torch.save(content | changes, path)
+    return {key: value.double().numpy() for key, value in state.items()}
+
+
+@pytest.fixture(scope="module")
+def cube():
+    return make_cube(seizures=2, channels=5, fs=128.0)
+
+
+@pytest.fixture
+def model(cube):
+    standardizer = Standardizer.fit([cube])
+    members = []
+    for seed in (0, 1):
+        prq = Branch(build(PRQNet, seed).eval(), standardizer)
+        bcr = Branch(build(BCRNet, seed).eval(), standardizer)
+        members.append(Member(seed, "0", prq, bcr))
+    about = {"source": "test", "simulated": True, "cohort": {"patients": 3}}
+    return Model(tuple(members), 0.4, 0.2, about)
+
+
+def test_opening_what_was_saved_gives_the_same_scores(model, cube, tmp_path):
+    save_model(model, tmp_path / "model")
+    again = open_model(tmp_path / "model")
+    pd.testing.assert_frame_equal(again.predict(cube), model.predict(cube))
+    assert (again.threshold, again.weight, again.about) == (0.4, 0.2, model.about)
+
+
+def test_the_ensemble_is_the_mean_of_its_fused_members(model, cube):
+    scores = model.predict(cube)
+    assert scores["channel"].tolist() == cube["channel"].values.tolist()
+    fused = [0.8 * m.prq.p_nez(cube) + 0.2 * m.bcr.p_nez(cube) for m in model.members]
+    np.testing.assert_allclose(scores["p_nez"], np.mean(fused, axis=0))
+    np.testing.assert_allclose(scores["spread"], np.std(fused, axis=0))
+
+
+def test_the_card_says_what_people_must_know(model, tmp_path):
+    card = (save_model(model, tmp_path / "model") / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "For research, not for diagnosis" in card
+    assert "Trained on simulated patients" in card
+    assert "members: 2" in card
+
+
+def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
+    spec = PRQSpec(EncoderSpec(relative=False), aggregate=masked_mean_over_seizures)
+    prq = Branch(build(lambda: PRQNet(spec), 3).eval(), Standardizer.fit([cube]))
+    odd = Model((Member(0, "0", prq, model.members[0].bcr),), 0.5, 0.2, {})
+    save_model(odd, tmp_path / "odd")
+    pd.testing.assert_frame_equal(open_model(tmp_path / "odd").predict(cube), odd.predict(cube))
+
+
+def test_a_changed_byte_is_refused(model, tmp_path):
+    path = save_model(model, tmp_path / "model")
+    file = path / "member-01.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(bytes(content))
+    with pytest.raises(ModelError, match=r"member-01.safetensors is not what it was"):
+        open_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 99}, "expected model format 1, found 99"),
+        ({"descriptors": ["rms"]}, r"expected descriptors .* found \['rms'\]"),
+        ({"members": [{"file": "../../etc/passwd", "seed": 0, "fold": "0"}]}, "inside the model"),
+        ({"members": [{"file": "gone.safetensors", "seed": 0, "fold": "0"}]}, "expected gone"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused(model, tmp_path, change, message):
+    path = save_model(model, tmp_path / "model")
+    tree = json.loads((path / "model.json").read_text()) | change
+    (path / "model.json").write_text(json.dumps(tree))
+    with pytest.raises(ModelError, match=message):
+        open_model(path)
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path):
+    with pytest.raises(ModelError, match=r"expected a model folder with model\.json"):
+        open_model(tmp_path)
+
+
+def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pass(cube, tmp_path):
+    fitted = Standardizer.fit([cube])
+    mean, scale = (v.ravel().astype(np.float32) for v in (fitted.mean, fitted.scale))
+    arrays = {"standardizer_mean": mean, "standardizer_scale": scale}
+    w = {name: checkpoint(tmp_path / f"{name}.pt", name, **arrays) for name in ("prq", "bcr")}
+    model = import_released([tmp_path / "prq.pt", tmp_path / "bcr.pt"])
+    φ = views(cube).values.astype(float).reshape(*cube["valid"].shape, 36)
+    valid = cube["valid"].values
+    φ = (φ - mean.astype(float)) / scale.astype(float) * valid[..., None]
+    a = networks_by_hand.prq(φ, valid, w["prq"], projection=True)
+    e = networks_by_hand.bcr(φ, valid, w["bcr"], projection=True)
+    scores = model.predict(cube)
+    np.testing.assert_allclose(scores["p_prq"], 1 / (1 + np.exp(-np.array(a))), atol=1e-5)
+    np.testing.assert_allclose(scores["p_bcr"], 1 - 1 / (1 + np.exp(-np.array(e))), atol=1e-5)
+    assert "no threshold" in model.about["notes"][0]
+
+
+def test_an_imported_model_can_be_saved_and_opened(cube, tmp_path):
+    paths = []
+    for fold in (0, 1):
+        for name in ("prq", "bcr"):
+            paths.append(tmp_path / f"{name}{fold}.pt")
+            checkpoint(paths[-1], name, fold=fold)
+    model = import_released(paths)
+    again = open_model(save_model(model, tmp_path / "model"))
+    assert len(again.members) == 2
+    pd.testing.assert_frame_equal(again.predict(cube), model.predict(cube))
+
+
+class Evil:
+    def __reduce__(self):
+        return (print, ("this must never be printed",))
+
+
+def test_code_in_a_checkpoint_is_never_run(tmp_path, capsys):
+    torch.save({"model": Evil()}, tmp_path / "evil.pt")
+    (tmp_path / "plain.pt").write_bytes(pickle.dumps(Evil()))
+    for name in ("evil.pt", "plain.pt"):
+        with pytest.raises(ModelError, match=r"tensors, arrays and plain values only.*not opened"):
+            read_checkpoint(tmp_path / name)
+    assert "never" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"branch": "abc"}, "expected branch prq or bcr, found 'abc'"),
+        ({"quantile_control": True}, "found the quantile control"),
+        ({"standardizer_mean": np.zeros(35)}, "expected 36 means and scales, found 35, 36"),
+        ({"model": {}}, "expected the released prq network"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, changes, message):
+    checkpoint(tmp_path / "a.pt", "prq", **changes)
+    with pytest.raises(ModelError, match=message):
+        import_released([tmp_path / "a.pt"])
+
+
+def test_both_branches_are_needed(tmp_path):
+    checkpoint(tmp_path / "a.pt", "prq")
+    with pytest.raises(ModelError, match=r"expected both branches of seed 42 fold 0, found no bcr"):
+        import_released([tmp_path / "a.pt"])
+    with pytest.raises(ModelError, match="once, found it twice"):
+        import_released([tmp_path / "a.pt", tmp_path / "a.pt"])
+    with pytest.raises(ModelError, match="expected checkpoints, found none"):
+        import_released([])
+    torch.save({"model": {}}, tmp_path / "b.pt")
+    with pytest.raises(ModelError, match="found no standardizer_mean"):
+        import_released([tmp_path / "b.pt"])
+    with pytest.raises(ModelError, match="expected a checkpoint"):
+        import_released([tmp_path / "gone.pt"])
