@@ -19,7 +19,7 @@ from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import Branch, Member, Model, open_model, save_model
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.released import import_released, read_checkpoint
-from epilens.networks.training import build
+from epilens.networks.training import as_tensors, build
 from epilens.testing import make_cube
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
@@ -89,8 +89,8 @@ def model(cube):
     standardizer = Standardizer.fit([cube])
     members = []
     for seed in (0, 1):
-        prq = Branch(build(PRQNet, seed).eval(), standardizer)
-        bcr = Branch(build(BCRNet, seed).eval(), standardizer)
+        prq = Branch(build(PRQNet, seed), standardizer)
+        bcr = Branch(build(BCRNet, seed), standardizer)
         members.append(Member(seed, "0", prq, bcr))
     about = {"source": "test", "simulated": True, "cohort": {"patients": 3}}
     return Model(tuple(members), 0.4, 0.2, about)
@@ -120,7 +120,7 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
 
 def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
     spec = PRQSpec(EncoderSpec(relative=False), aggregate=masked_mean_over_seizures)
-    prq = Branch(build(lambda: PRQNet(spec), 3).eval(), Standardizer.fit([cube]))
+    prq = Branch(build(lambda: PRQNet(spec), 3), Standardizer.fit([cube]))
     odd = Model((Member(0, "0", prq, model.members[0].bcr),), 0.5, 0.2, {})
     save_model(odd, tmp_path / "odd")
     pd.testing.assert_frame_equal(open_model(tmp_path / "odd").predict(cube), odd.predict(cube))
@@ -164,9 +164,12 @@ def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pas
     arrays = {"standardizer_mean": mean, "standardizer_scale": scale}
     w = {name: checkpoint(tmp_path / f"{name}.pt", name, **arrays) for name in ("prq", "bcr")}
     model = import_released([tmp_path / "prq.pt", tmp_path / "bcr.pt"])
-    φ = views(cube).values.astype(float).reshape(*cube["valid"].shape, 36)
     valid = cube["valid"].values
-    φ = (φ - mean.astype(float)) / scale.astype(float) * valid[..., None]
+    raw = views(cube).values.astype(float).reshape(*valid.shape, 36)
+    φ = (raw - mean.astype(float)) / scale.astype(float) * valid[..., None]
+    given = as_tensors(cube, model.members[0].prq.standardizer).φ.numpy()
+    np.testing.assert_allclose(given, φ, rtol=1e-5, atol=1e-5)
+    φ = given.astype(float)  # from here on both compute with the same numbers
     a = networks_by_hand.prq(φ, valid, w["prq"], projection=True)
     e = networks_by_hand.bcr(φ, valid, w["bcr"], projection=True)
     scores = model.predict(cube)

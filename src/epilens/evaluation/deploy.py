@@ -45,7 +45,7 @@ def train(
                 method = METHODS[name]
                 assert method.fit is not None
                 fitted: Any = method.fit(fit, out, seed, plan)
-                made[name] = Branch(fitted.network.eval(), fitted.standardizer)
+                made[name] = Branch(fitted.network, fitted.standardizer)
                 branches.append((name, seed, fold, made[name]))
                 tick(f"{name} seed {seed} fold {fold}", 1)
             for cube in out:

@@ -38,10 +38,16 @@ _AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
 
 @dataclass(frozen=True)
 class Branch:
-    """A network with the standardizer of its fit patients."""
+    """A network with the standardizer of its fit patients.
+
+    It predicts in double precision, so that machines agree; its weights are single precision.
+    """
 
     network: nn.Module
     standardizer: Standardizer
+
+    def __post_init__(self) -> None:
+        self.network.double().eval()
 
     def p_nez(self, cube: xr.Dataset) -> np.ndarray:
         """NEZ probability of the cube's valid channels."""
@@ -161,7 +167,9 @@ def _pack(member: Member) -> bytes:
     tensors: dict[str, Tensor] = {}
     for name in ("prq", "bcr"):
         branch: Branch = getattr(member, name)
-        tensors |= {f"{name}.{k}": v.contiguous() for k, v in branch.network.state_dict().items()}
+        tensors |= {
+            f"{name}.{k}": v.float().contiguous() for k, v in branch.network.state_dict().items()
+        }
         tensors[f"{name}:mean"] = torch.from_numpy(branch.standardizer.mean.copy())
         tensors[f"{name}:scale"] = torch.from_numpy(branch.standardizer.scale.copy())
     return save(tensors)
@@ -187,7 +195,7 @@ def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -
         {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
     )
     mean, scale = (tensors[f"{name}:{what}"].numpy() for what in ("mean", "scale"))
-    return Branch(network.eval(), Standardizer(mean.reshape(4, 9), scale.reshape(4, 9)))
+    return Branch(network, Standardizer(mean.reshape(4, 9), scale.reshape(4, 9)))
 
 
 def network_of(name: str, spec: Mapping[str, Any]) -> nn.Module:

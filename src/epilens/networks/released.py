@@ -93,7 +93,7 @@ def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
     if mean.size != 36 or scale.size != 36:
         raise ModelError(f"{path}: expected 36 means and scales, found {mean.size}, {scale.size}.")
     standardizer = Standardizer(mean.reshape(4, 9), scale.reshape(4, 9))
-    return name, int(c["seed"]), str(c["outer_fold"]), Branch(network.eval(), standardizer)
+    return name, int(c["seed"]), str(c["outer_fold"]), Branch(network, standardizer)
 
 
 def _spec(name: str, c: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def predict(network: nn.Module, patient: PatientTensors) -> NDArray[np.float64]:
     """NEZ probabilities of the patient's seen channels."""
     network.eval()
     with torch.no_grad():
-        p = network.p_nez(patient.φ, patient.valid)  # ty: ignore
+        φ = patient.φ.to(next(network.parameters()).dtype)
+        p = network.p_nez(φ, patient.valid)  # ty: ignore
     return p[patient.seen].numpy().astype(np.float64)
 
 
