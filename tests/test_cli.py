@@ -132,6 +132,63 @@ def test_the_demo_simulates_describes_and_shows_a_picture(tmp_path, monkeypatch,
         main(["demo", "--out", str(tmp_path / "demo"), "--jobs", "1"])
     told = capsys.readouterr()
     assert told.out.splitlines()[-1] == str(tmp_path / "demo")
-    assert "clinical evidence" in told.err
+    assert "nothing here is clinical evidence" in told.err
+    assert "not for diagnosis" in told.err
+    assert all(name in told.out for name in ("prq", "bcr", "cdel"))
     picture = (tmp_path / "demo" / "evidence.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Cubes of eight patients and a plan that trains for a moment."""
+    from epilens.testing import make_cohort
+
+    place = tmp_path_factory.mktemp("small")
+    make_cohort(place / "cubes")
+    plan = place / "quick.toml"
+    text = 'name = "quick"\nseeds = [1]\n[splits]\nfolds = 2\n[training]\nepochs = 1\n'
+    plan.write_text(text, encoding="utf-8")
+    return place
+
+
+def test_run_and_score(small):
+    done = run("run", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "runs")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(small / "runs" / "quick")
+    table = run("score", small / "runs" / "quick")
+    assert all(name in table.stdout for name in ("prq", "bcr", "cdel", "Macro-F1"))
+    assert "For research, not for diagnosis" in table.stderr
+    rows = json.loads(run("score", small / "runs" / "quick", "--json").stdout)
+    assert {row["method"] for row in rows} == {"prq", "bcr", "cdel"}
+
+
+def test_train_and_show_a_model(small):
+    done = run("train", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "model")
+    assert done.returncode == 0, done.stderr
+    shown = run("model", "show", small / "model")
+    assert "For research, not for diagnosis" in shown.stdout
+    assert "members: 2" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.toml", "--cubes", "x"], "expected a TOML file"),
+        (["score", "nowhere"], "expected a ledger, found nothing"),
+        (["model", "show", "nowhere"], "expected a model folder"),
+        (["model", "import", "nowhere.pt", "--out", "x"], "expected a checkpoint"),
+        (["list", "method"], "Did you mean 'methods'?"),
+    ],
+)
+def test_mistakes_with_runs_and_models_get_one_line(
+    tmp_path, monkeypatch, capsys, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    told = capsys.readouterr()
+    assert stop.value.code == 2
+    assert message in told.err
+    assert len(told.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -83,3 +83,11 @@ def test_every_shipped_plan_loads():
     for path in (Path(__file__).parents[1] / "plans").glob("*.toml"):
         assert Plan.load(path).name == path.stem
         assert tomllib.loads(path.read_text("utf-8"))["name"] == path.stem
+
+
+def test_the_demo_s_plan_is_the_shipped_one():
+    from pathlib import Path
+
+    from epilens.demo import demo_plan
+
+    assert demo_plan() == Plan.load(Path(__file__).parents[1] / "plans" / "demo.toml")

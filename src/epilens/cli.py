@@ -276,7 +276,7 @@ def _plan(path: Path | None, labels: Path | None, onsets: Path | None):
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="datasets or descriptors")],
+    what: Annotated[str, typer.Argument(help="datasets, descriptors or methods")],
     as_json: Json = False,
 ) -> None:
     """Show what there is."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from epilens.data.bids import read_bids
 from epilens.data.cohort import summarise
 from epilens.data.simulate import count_runs, simulate
+from epilens.evaluation.ledger import read_ledger
+from epilens.evaluation.protocol import count_cells, run
+from epilens.evaluation.scoring import score
+from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.plan import Plan
+from epilens.plan import Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
+from epilens.report.scores import print_scores
 from epilens.terminal import progress, say
 
 SHAPE, SEED = "demo", 0
@@ -32,10 +38,27 @@ def run_demo(out: Path, jobs: int) -> Path:
     cubes = out / "cubes"
     with progress("describing its seizures", sum(map(len, parts))) as tick:
         describe_cohort(parts, cubes, Plan(), jobs, tick=tick)
-    picture = _picture(open_cohort(cubes), out / "evidence.png")
+    described = open_cohort(cubes)
+    picture = _picture(described, out / "evidence.png")
     say(f"first picture: {picture}")
-    say("Simulated patients: nothing here is clinical evidence. For research, not for diagnosis.")
+    _scores(described, Runtime(out=out / "runs", jobs=jobs))
     return out
+
+
+def _scores(cohort: Cohort, runtime: Runtime) -> None:
+    """Cross-validate PRQ-Net, BCR-Net and CDEL with the demo's small plan, and show the table."""
+    plan = demo_plan()
+    with progress("training, method × seed × fold", count_cells(plan, cohort, runtime)) as tick:
+        folder = run(plan, cohort, replace(runtime, tick=tick))
+    say("One seed and few epochs: enough to see every step work, not to judge a method.")
+    print_scores(summarise_scores(score(read_ledger(folder / "ledger.parquet"))), simulated=True)
+
+
+def demo_plan() -> Plan:
+    """The plan of `plans/demo.toml`, which is not part of an installed package."""
+    return Plan(name="demo", seeds=(42,)).override(
+        splits={"folds": 3}, training={"epochs": 12, "learning_rate": 1e-3}
+    )
 
 
 def _picture(cohort: Cohort, path: Path) -> Path:

@@ -23,4 +23,12 @@ def descriptors() -> Listing:
     return ["name", "unit", "of", "formula"], rows
 
 
-LISTINGS = {"datasets": datasets, "descriptors": descriptors}
+def methods() -> Listing:
+    """Methods that the protocol can run."""
+    from epilens.methods import METHODS
+
+    rows = [(m.name, m.title, m.input, m.reference) for m in METHODS.values()]
+    return ["name", "title", "input", "reference"], rows
+
+
+LISTINGS = {"datasets": datasets, "descriptors": descriptors, "methods": methods}
