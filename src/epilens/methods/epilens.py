@@ -75,21 +75,21 @@ def _fit(
 def _prq(**changes: Any) -> tuple[Any, Any]:
     """PRQ-Net and its loss; `encoder` holds changes to the encoder."""
     from epilens.networks.encoder import EncoderSpec
-    from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, prq_loss
+    from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, prq_share
 
     if changes.pop("mean_over_seizures", False):
         changes["aggregate"] = masked_mean_over_seizures
     spec = PRQSpec(EncoderSpec(**changes.pop("encoder", {})), **changes)
-    return partial(PRQNet, spec), prq_loss
+    return partial(PRQNet, spec), prq_share
 
 
 def _bcr(**changes: Any) -> tuple[Any, Any]:
     """BCR-Net and its loss."""
-    from epilens.networks.bcr import BCRNet, BCRSpec, bcr_loss
+    from epilens.networks.bcr import BCRNet, BCRSpec, bcr_share
     from epilens.networks.encoder import EncoderSpec
 
     spec = BCRSpec(EncoderSpec(**changes.pop("encoder", {})), **changes)
-    return partial(BCRNet, spec), partial(bcr_loss, spec=spec)
+    return partial(BCRNet, spec), partial(bcr_share, spec=spec)
 
 
 def _row(name: str, title: str, reference: str, **changes: Any) -> Method:

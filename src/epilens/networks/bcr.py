@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from epilens.networks.encoder import Encoder, EncoderSpec, bce
+from epilens.networks.encoder import Batch, Encoder, EncoderSpec, bce
 from epilens.networks.prq import Q_CLAMP, masked_quantile
 
 TAU_R, TAU_K = 0.10, 0.25
@@ -86,18 +86,22 @@ def coverage_term(e: Tensor, is_ez: Tensor) -> Tensor:
     return 1 - soft_top_k(e, int(is_ez.sum()))[is_ez].mean()
 
 
-def bcr_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor], spec: BCRSpec) -> Tensor:
-    """L_BCE + 0.05 L_bd + 0.08 L_cov over a batch of patients (Eqs. 18-21).
+def bcr_share(e: Tensor, is_ez: Tensor, batch: Batch, spec: BCRSpec) -> Tensor:
+    """What one patient adds to the loss of its batch (Eqs. 18-21).
 
-    Each term is computed within patients, then averaged over those that are eligible: all of them
-    for the BCE, those with EZ and NEZ for the boundary, those with EZ for the coverage.
+    Each term is computed within the patient and divided by the number of eligible patients: all of
+    them for the BCE, those with EZ and NEZ for the boundary, those with EZ for the coverage.
     """
-    patients = list(zip(logits, is_ez, strict=True))
-    loss = torch.stack([bce(e, ez).mean() for e, ez in patients]).mean()
-    both = [(e, ez) for e, ez in patients if ez.any() and not ez.all()]
-    some = [(e, ez) for e, ez in patients if ez.any()]
-    if spec.boundary and both:
-        loss = loss + spec.boundary * torch.stack([boundary_term(*p) for p in both]).mean()
-    if spec.coverage and some:
-        loss = loss + spec.coverage * torch.stack([coverage_term(*p) for p in some]).mean()
-    return loss
+    share = bce(e, is_ez).mean() / batch.patients
+    if spec.boundary and is_ez.any() and not is_ez.all():
+        share = share + spec.boundary * boundary_term(e, is_ez) / batch.with_both
+    if spec.coverage and is_ez.any():
+        share = share + spec.coverage * coverage_term(e, is_ez) / batch.with_ez
+    return share
+
+
+def bcr_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor], spec: BCRSpec) -> Tensor:
+    """L_BCE + 0.05 L_bd + 0.08 L_cov over a batch of patients (Eqs. 18-21)."""
+    batch = Batch.of(is_ez)
+    shares = [bcr_share(e, ez, batch, spec) for e, ez in zip(logits, is_ez, strict=True)]
+    return torch.stack(shares).sum()

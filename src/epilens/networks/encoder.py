@@ -6,6 +6,7 @@ generator that the caller gives, so nothing depends on global state.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,3 +163,24 @@ class Encoder(nn.Module):
 def bce(logit: Tensor, target: Tensor) -> Tensor:
     """Binary cross-entropy of each element."""
     return F.binary_cross_entropy_with_logits(logit, target.to(logit.dtype), reduction="none")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How many channels and patients share a step, and how many are eligible for each term.
+
+    A loss is a sum over patients once these are known, so that a patient's graph can be freed
+    before the next patient is looked at.
+    """
+
+    channels: int
+    patients: int
+    with_both: int
+    with_ez: int
+
+    @classmethod
+    def of(cls, is_ez: Sequence[Tensor]) -> Batch:
+        """Count a batch from the labels of its patients."""
+        some = [bool(ez.any()) for ez in is_ez]
+        both = [bool(ez.any() and not ez.all()) for ez in is_ez]
+        return cls(sum(map(len, is_ez)), len(is_ez), sum(both), sum(some))

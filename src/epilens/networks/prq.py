@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from epilens.networks.encoder import Encoder, EncoderSpec, bce, masked_mean
+from epilens.networks.encoder import Batch, Encoder, EncoderSpec, bce, masked_mean
 
 Q_CLAMP = 1e-5
 DEGENERATE = 1e-6
@@ -108,11 +108,16 @@ class PRQNet(nn.Module):
         return self(φ, valid).sigmoid()
 
 
+def prq_share(logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+    """What one patient adds to the loss of its batch (Eq. 17): its BCE over all their channels."""
+    y = ~is_ez  # the paper's y = 1 is NEZ
+    return bce(logit, y).sum() / batch.channels
+
+
 def prq_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor]) -> Tensor:
     """Mean BCE over all channels of a batch of patients (Eq. 17).
 
     logits, is_ez : one (C,) tensor of valid channels per patient.
     """
-    a, ez = torch.cat(list(logits)), torch.cat(list(is_ez))
-    y = ~ez  # the paper's y = 1 is NEZ
-    return bce(a, y).mean()
+    batch = Batch.of(is_ez)
+    return torch.stack([prq_share(a, ez, batch) for a, ez in zip(logits, is_ez, strict=True)]).sum()

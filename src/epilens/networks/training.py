@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from epilens.evidence.views import Standardizer
-from epilens.networks.encoder import seed_dropout
+from epilens.networks.encoder import Batch, seed_dropout
 from epilens.plan import TrainingPlan
 
-Loss = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+Loss = Callable[[Tensor, Tensor, Batch], Tensor]
+"""Logits and labels of one patient, and its batch → what it adds to the loss."""
 Judge = Callable[
     [list[NDArray[np.float64]], list[NDArray[np.bool_]]], tuple[float, tuple[float, ...]]
 ]
@@ -111,14 +112,19 @@ def _one_epoch(
     network.train()
     order, losses = shuffle.permutation(len(fit)), []
     for first in range(0, len(order), plan.batch):
-        batch = [fit[i] for i in order[first : first + plan.batch]]
+        patients = [fit[i] for i in order[first : first + plan.batch]]
+        batch = Batch.of([_labels(patient) for patient in patients])
         optimizer.zero_grad()
-        logits = [network(patient.φ, patient.valid)[patient.seen] for patient in batch]
-        value = loss(logits, [_labels(patient) for patient in batch])
-        value.backward()
+        value = 0.0
+        for patient in patients:
+            # Gradients add up; one patient's graph at a time is all that memory has to hold.
+            logit = network(patient.φ, patient.valid)[patient.seen]
+            share = loss(logit, _labels(patient), batch)
+            share.backward()
+            value += float(share.detach())
         nn.utils.clip_grad_norm_(network.parameters(), plan.clip_norm)
         optimizer.step()
-        losses.append(float(value.detach()))
+        losses.append(value)
     return float(np.mean(losses))
 
 
