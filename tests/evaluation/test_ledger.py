@@ -194,7 +194,7 @@ def test_a_missing_column_is_named(ledger, column):
 @pytest.mark.parametrize("wrong", [-1e-9, 1 + 1e-9, 2.0, np.nan, np.inf, -np.inf])
 def test_a_probability_outside_0_and_1_is_refused(ledger, wrong):
     ledger.loc[3, "p_nez"] = wrong
-    with pytest.raises(LedgerError, match=r"expected probabilities in \[0, 1\]"):
+    with pytest.raises(LedgerError, match=r"expected probabilities \(p_nez\) in \[0, 1\]"):
         check_ledger(ledger)
 
 

@@ -33,7 +33,7 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
     for name in ("p_nez", "threshold"):
         wrong = ledger[~ledger[name].between(0, 1)]
         if len(wrong):
-            what = f"{name} in [0, 1], found {wrong[name].iloc[0]}"
+            what = f"probabilities ({name}) in [0, 1], found {wrong[name].iloc[0]}"
             raise LedgerError(f"{who}: expected {what}, at {_where(wrong.iloc[0])}.")
     unknown = sorted(set(ledger["partition"]) - {"validation", "test"})
     if unknown:

@@ -21,7 +21,6 @@ import scipy.signal
 from numpy.typing import ArrayLike, NDArray
 
 from epilens.errors import DataError
-from epilens.evidence.kernels import hann_power, window_sums
 from epilens.evidence.windows import window_samples
 
 Array = NDArray[Any]
@@ -242,6 +241,8 @@ def _signal_part(
     y: Array, pilot: Array, fs: float, start: Array, length: int, out: NDArray[np.float32]
 ) -> NDArray[np.bool_]:
     """RMS, variance and line length; returns which windows are constant up to rounding."""
+    from epilens.evidence.kernels import window_sums  # numba is large, and only needed here
+
     sums = window_sums(y, start, length) / length
     mean, square, steps = sums[..., 0], sums[..., 1], sums[..., 2]
     var = square - mean * mean
@@ -289,6 +290,8 @@ def _spectral_part(
     y: Array, fs: float, start: Array, length: int, out: NDArray[np.float32]
 ) -> None:
     """Five band powers and the entropy from one FFT per window."""
+    from epilens.evidence.kernels import hann_power
+
     bins = _bins(length, fs)
     stride = int(start[1] - start[0]) if len(start) > 1 else 1
     windows = np.lib.stride_tricks.sliding_window_view(y, length, axis=-1)[:, start[0] :: stride]
