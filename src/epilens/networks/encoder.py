@@ -51,9 +51,9 @@ class Dropout(nn.Module):
         if self.rng is None:
             raise RuntimeError("Dropout: expected a generator while training; call seed_dropout.")
         bits = np.frombuffer(self.rng.bytes(2 * x.numel()), np.uint16).reshape(x.shape)
-        drop = torch.from_numpy(bits < self.cut).to(x.device)
-        # The backward pass keeps one byte per element, not a copy of x and a mask of floats.
-        return x.masked_fill(drop, 0).mul_(65536 / (65536 - self.cut))
+        # The backward pass keeps this mask, one byte per element, and nothing else.
+        keep = torch.from_numpy(bits >= self.cut).to(x.device)
+        return (x * keep).mul_(65536 / (65536 - self.cut))
 
 
 def seed_dropout(network: nn.Module, seed: int) -> None:
@@ -80,12 +80,13 @@ class ChannelAttention(nn.Module):
         """Over x : (B, C, D). valid : (B, C) bool, the channels that may be looked at."""
         B, C, D = x.shape
         q, k, v = self.inward(x).view(B, C, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
-        scores = (q * (D // self.heads) ** -0.5) @ k.transpose(-2, -1)  # (B, H, C, C)
         # The lowest finite number, not -inf: a window without any channel must not become NaN.
-        if not valid.all():
-            scores = scores.masked_fill_(~valid[:, None, None, :], torch.finfo(x.dtype).min)
-        weights = self.dropout(scores.softmax(-1))
-        mixed = (weights @ v).transpose(1, 2).reshape(B, C, D)
+        hidden = torch.zeros(B, 1, 1, C, dtype=x.dtype, device=x.device)
+        hidden.masked_fill_(~valid[:, None, None, :], torch.finfo(x.dtype).min)
+        # Not torch's own attention: it would take its dropout from the global generator.
+        scores = ((q * (D // self.heads) ** -0.5) @ k.transpose(-2, -1)).add_(hidden)
+        mixed = self.dropout(scores.softmax(-1)) @ v  # (B, H, C, d)
+        mixed = mixed.transpose(1, 2).reshape(B, C, D)
         return self.norm(x + self.outward(mixed))
 
 
