@@ -31,6 +31,10 @@ app.add_typer(plan_app, name="plan")
 model_app = typer.Typer(no_args_is_help=True, help="Show models, import released checkpoints.")
 app.add_typer(model_app, name="model")
 
+Roots = Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")]
+DatasetName = Annotated[
+    str | None, typer.Option("--dataset", help="See `epilens list datasets`. Default: recognised.")
+]
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="TOML plan; default: the paper's.")]
 LabelFile = Annotated[
     Path | None, typer.Option("--labels", help="CSV with patient, channel, is_ez.")
@@ -102,10 +106,8 @@ def fetch(
 
 @app.command()
 def cohort(
-    roots: Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")],
-    dataset: Annotated[
-        str | None, typer.Option(help="See `epilens list datasets`. Default: recognised.")
-    ] = None,
+    roots: Roots,
+    dataset: DatasetName = None,
     plan: PlanFile = None,
     labels: LabelFile = None,
     onsets: OnsetFile = None,
@@ -134,11 +136,9 @@ def cohort(
 
 @app.command()
 def describe(
-    roots: Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")],
+    roots: Roots,
     out: Annotated[Path, typer.Option(help="Folder for the cubes, one per patient.")],
-    dataset: Annotated[
-        str | None, typer.Option(help="See `epilens list datasets`. Default: recognised.")
-    ] = None,
+    dataset: DatasetName = None,
     plan: PlanFile = None,
     labels: LabelFile = None,
     onsets: OnsetFile = None,
