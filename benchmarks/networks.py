@@ -100,7 +100,7 @@ def measure() -> list[dict[str, Any]]:
     steps = side_by_side(
         {"ours": _step(ours, φ, valid, is_ez), "loop": _step(loop, φ, valid, is_ez)}, 7
     )
-    passes = side_by_side({"ours": _infer(ours, φ, valid), "loop": _infer(loop, φ, valid)}, 7)
+    passes = side_by_side({"ours": _infer(ours, φ, valid), "loop": _infer(loop, φ, valid)}, 15)
     ez = [rng.random(95) < 0.2 for _ in range(13)]
     p = [np.clip(rng.normal(0.6, 0.2, 95) - 0.2 * e, 0, 1) for e in ez]
     chosen = side_by_side({"ours": lambda: select_threshold(p, ez)}, 50)

@@ -195,7 +195,7 @@ def encode(φ, valid, w, heads=2, projection=False, relative=True, draw=keep_all
     D = len(w["encoder.window_mlp.4.bias"])
     used = [(s, t) for s in range(S) for t in range(W) if any(valid[s, t])]
     hidden = draw((len(used), C, D))
-    shares = draw((len(used), heads, C, C))
+    shares = np.stack([draw((len(used), C, C)) for _ in range(heads)], axis=1)
     H = np.zeros((S, W, C, D))
     for i, (s, t) in enumerate(used):
         X = np.array([window_mlp(φ[s, t, c], w, hidden[i, c]) for c in range(C)])
@@ -211,7 +211,7 @@ def encode(φ, valid, w, heads=2, projection=False, relative=True, draw=keep_all
         g = np.array([project(g[c], w, drop[c]) for c in range(C)])
     if relative:
         g = prz(g, seen)
-    drop = draw((1, heads, C, C))[0]
+    drop = np.stack([draw((C, C)) for _ in range(heads)])
     return z, m, channel_attention(g, seen, w, "encoder.patient_context", heads, drop)
 
 

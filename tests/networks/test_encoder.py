@@ -146,6 +146,16 @@ def test_the_encoder_is_the_transcription(change, seed):
     assert r.shape == (5, 32 if spec.projection else 64)
 
 
+@pytest.mark.parametrize("block", [1, 3, 4])
+def test_blocks_of_windows_change_nothing(block, monkeypatch):
+    network, (φ, valid) = randomize(Encoder(SMALL)), patient(features=5)
+    whole = network(φ, valid)
+    monkeypatch.setattr("epilens.networks.encoder.BLOCK", block)
+    assert valid.any(2).sum() > 2 * block
+    for ours, expected in zip(network(φ, valid), whole, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_the_random_patients_have_what_the_tests_need():
     masks = [patient(seed=seed)[1] for seed in (0, 1, 2)]
     assert any((~v.any(2)).any() for v in masks)  # windows without any channel
@@ -162,7 +172,8 @@ def test_the_encoder_while_training_is_the_transcription(change):
     rng, cut = np.random.Generator(np.random.SFC64(7)), round(0.4 * 65536)
 
     def draw(shape):
-        bits = np.frombuffer(rng.bytes(2 * int(np.prod(shape))), np.uint16).reshape(shape)
+        n = int(np.prod(shape))
+        bits = rng.bit_generator.random_raw(-(-n // 4)).view(np.uint16)[:n].reshape(shape)
         return (bits >= cut) * (65536 / (65536 - cut))
 
     with torch.no_grad():

@@ -35,7 +35,7 @@ from epilens.methods import METHODS, Method
 from epilens.plan import Plan, Runtime
 from epilens.storage import replace_folder, write_atomically
 
-VERSION = 2
+VERSION = 3
 """Raised when the same inputs would give other numbers."""
 
 
