@@ -12,7 +12,7 @@ from epilens.plan import Plan
 from epilens.testing import make_cube
 
 PLAN = Plan().override(training={"epochs": 2, "least_epochs": 1})
-FITTED = [name for name in METHODS if METHODS[name].fit is not None]
+FITTED = [name for name in METHODS if METHODS[name].fitter is not None]
 
 
 @pytest.fixture(scope="module")

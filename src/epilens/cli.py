@@ -142,24 +142,23 @@ def describe(
     plan: PlanFile = None,
     labels: LabelFile = None,
     onsets: OnsetFile = None,
-    traces: Annotated[
-        bool, typer.Option("--traces", help="Also write the 4 s traces of the raw methods.")
-    ] = False,
     jobs: Jobs = 1,
 ) -> None:
     """Turn signals into cubes: nine descriptors per window, channel and seizure.
 
+    Where a method of the plan reads traces or signals, they are written beside the cubes.
     Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
     left out is in OUT/audit.tsv.
     """
     from epilens.data.bids import read_bids
     from epilens.evidence.store import describe_cohort
+    from epilens.methods import stores_of
     from epilens.terminal import progress
 
     settings = _plan(plan, labels, onsets)
     parts = [read_bids(root, dataset, settings) for root in roots]
     with progress("describing seizures", sum(map(len, parts))) as tick:
-        summary = describe_cohort(parts, out, settings, jobs, traces, tick)
+        summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
     _tell(summary)
     typer.echo(out)
 

@@ -38,6 +38,10 @@ class LedgerError(EpilensError):
     """A ledger is incomplete, has a channel twice, or cannot be read."""
 
 
+class MethodError(EpilensError):
+    """A method cannot be fitted: too few patients, one class, packages or weights missing."""
+
+
 class ModelError(EpilensError):
     """A model or checkpoint cannot be used."""
 

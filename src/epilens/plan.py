@@ -132,6 +132,50 @@ class TrainingPlan(Section):
     """Patients per step."""
 
 
+LEAST_EPOCHS, LEAST_SEGMENTS = 30, 5
+"""What the paper gives its baselines; less is a smoke test."""
+
+
+class BaselinePlan(Section):
+    """What the baselines are given; their other settings are the paper's and fixed."""
+
+    epochs: Annotated[int, Field(ge=1)] = LEAST_EPOCHS
+    pretrained: str = "pretrained"
+    """Folder with pretrained weights: `resnet-18/` and `clap-htsat-fused/`, Hugging Face format."""
+
+
+class IndexPlan(Section):
+    """Epileptogenicity Index (Bartolomei et al. 2008)."""
+
+    start_s: float = -10.0
+    stop_s: float = 30.0
+    """The search for a change, from onset."""
+    window_s: Annotated[float, Field(gt=0)] = 1.0
+    step_s: Annotated[float, Field(gt=0)] = 0.1
+    bias: Annotated[float, Field(ge=0)] = 0.5
+    """ν of Page-Hinkley, in units of the energy ratio."""
+    threshold: Annotated[float, Field(gt=0)] = 1.2
+    """λ of Page-Hinkley, energy ratio × seconds (300 samples at 256 Hz)."""
+    duration_s: Annotated[float, Field(gt=0)] = 5.0
+    """H: the energy ratio is summed over this long after detection."""
+    tardiness_s: Annotated[float, Field(gt=0)] = 1.0
+    """τ: added to the delay behind the first channel."""
+
+
+class FragilityPlan(Section):
+    """Neural fragility (Li et al. 2017, 2021)."""
+
+    start_s: float = -10.0
+    stop_s: float = 10.0
+    window_s: Annotated[float, Field(gt=0)] = 0.25
+    step_s: Annotated[float, Field(gt=0)] = 0.125
+    ridge: Annotated[float, Field(gt=0)] = 1e-5
+    """Of the mean power of the window's channels."""
+    radius: Annotated[float, Field(gt=0)] = 1.0
+    angles: Annotated[int, Field(ge=2)] = 17
+    """Points on the upper half of the circle to which an eigenvalue is moved."""
+
+
 class Plan(Section):
     """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
 
@@ -144,8 +188,27 @@ class Plan(Section):
     traces: TracePlan = TracePlan()
     splits: SplitPlan = SplitPlan()
     training: TrainingPlan = TrainingPlan()
+    baselines: BaselinePlan = BaselinePlan()
+    epileptogenicity_index: IndexPlan = IndexPlan()
+    fragility: FragilityPlan = FragilityPlan()
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 52, 62)
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
+    smoke: bool = False
+    """A run that only shows that every step works; its tables say so."""
+
+    @model_validator(mode="after")
+    def _budget(self) -> Self:
+        given = {
+            "baselines.epochs": (self.baselines.epochs, LEAST_EPOCHS),
+            "traces.segments": (self.traces.segments, LEAST_SEGMENTS),
+        }
+        for name, (value, least) in given.items():
+            if value < least and not self.smoke:
+                raise ValueError(
+                    f"{name} must be {least} or more for a fair comparison, got {value}; "
+                    "set smoke = true to try with less"
+                )
+        return self
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -172,11 +235,11 @@ class Plan(Section):
         except ValidationError as error:
             raise PlanError(f"{who}: {_first_problem(cls, error)}") from None
 
-    def override(self, **sections: dict[str, Any]) -> Self:
+    def override(self, **sections: Any) -> Self:
         """Copy with some fields changed: `plan.override(montage={"scheme": "bipolar"})`."""
         tree = self.model_dump()
-        for section, fields in sections.items():
-            tree[section] = tree.get(section, {}) | fields
+        for name, value in sections.items():
+            tree[name] = tree.get(name, {}) | value if isinstance(value, dict) else value
         return type(self).of(tree)
 
     def to_toml(self) -> str:

@@ -14,6 +14,9 @@ from epilens.data.positions import Positions
 from epilens.data.recording import Recording
 from epilens.evidence.cube import Cohort, open_cohort, save
 from epilens.evidence.describe import describe
+from epilens.evidence.signals import make_signals
+from epilens.evidence.traces import make_traces
+from epilens.plan import Plan
 
 
 def make_recording(
@@ -68,6 +71,18 @@ def make_cube(
     runs = [f"run-{s + 1:02d}" for s in range(seizures)]
     parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
     return describe(parts)
+
+
+def make_patient(
+    patient: str = "sub-01", seizures: int = 2, seed: int = 0, **about: Any
+) -> xr.Dataset:
+    """The same patient with its traces and signals beside the cube: what any method can read."""
+    runs = [f"run-{s + 1:02d}" for s in range(seizures)]
+    parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
+    cube = describe(parts)
+    for store in (make_traces(parts, Plan()), make_signals(parts, Plan())):
+        cube = cube.assign_coords(store.coords).assign(store.data_vars)
+    return cube
 
 
 def make_cohort(folder: Path, patients: int = 8, centers: int = 2, **about: Any) -> Cohort:

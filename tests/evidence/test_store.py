@@ -31,7 +31,7 @@ def parts(tiny):
 @pytest.fixture(scope="module")
 def cubes(parts, tmp_path_factory):
     out = tmp_path_factory.mktemp("described") / "cubes"
-    describe_cohort(parts, out, Plan(), traces=True)
+    describe_cohort(parts, out, Plan(), stores=["traces"])
     return out
 
 
@@ -83,7 +83,7 @@ def test_the_summary_counts_everyone(cubes):
 def test_running_it_again_keeps_every_cube(cubes, parts):
     before = stamps(cubes)
     audit = (cubes / "audit.tsv").read_bytes()
-    summary = describe_cohort(parts, cubes, Plan(), traces=True)
+    summary = describe_cohort(parts, cubes, Plan(), stores=["traces"])
     assert summary["kept"] == 8
     assert stamps(cubes) == before
     assert (cubes / "audit.tsv").read_bytes() == audit

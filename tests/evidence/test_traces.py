@@ -7,21 +7,21 @@ import pytest
 import scipy.signal
 
 from epilens.evidence.traces import make_traces, robust_scale, starts_s
-from epilens.plan import TracePlan
+from epilens.plan import Plan, TracePlan
 from epilens.testing import make_recording
 
 
 def test_five_segments_of_four_seconds_centred_on_onset():
     np.testing.assert_allclose(starts_s(TracePlan()), [-10, -6, -2, 2, 6])
-    traces = make_traces([make_recording(fs=512.0)], TracePlan())
+    traces = make_traces([make_recording(fs=512.0)], Plan())
     assert traces["trace"].dims == ("seizure", "segment", "channel", "time")
     assert traces["trace"].shape == (1, 5, 6, 800)
-    assert traces["valid"].all()
+    assert traces["trace_valid"].all()
 
 
 def test_segments_outside_of_the_recording_are_masked_and_zero():
-    traces = make_traces([make_recording(stop_s=5.0)], TracePlan())
-    assert traces["valid"].values[0, :, 0].tolist() == [True, True, True, False, False]
+    traces = make_traces([make_recording(stop_s=5.0)], Plan())
+    assert traces["trace_valid"].values[0, :, 0].tolist() == [True, True, True, False, False]
     assert (traces["trace"].values[0, 3:] == 0).all()
 
 
@@ -39,7 +39,7 @@ def test_a_segment_is_what_scipy_would_make_of_the_whole_signal(fs):
     expected = np.array([np.interp(wanted, t, row) for row in y])
     low, median, high = np.quantile(expected, [0.25, 0.5, 0.75], axis=1, keepdims=True)
     expected = np.clip((expected - median) / (high - low), -8, 8)
-    ours = make_traces([r], plan)["trace"].values[0, 2]
+    ours = make_traces([r], Plan())["trace"].values[0, 2]
     for mine, theirs in zip(ours, expected, strict=True):
         assert np.corrcoef(mine, theirs)[0, 1] > 0.98
 
@@ -57,6 +57,6 @@ def test_robust_scaling_has_median_zero_and_iqr_one_and_clips():
 def test_channels_are_matched_by_name_over_seizures():
     one = make_recording(run="run-01", channels=["A1", "A2"], ez=1)
     two = make_recording(run="run-02", channels=["A3", "A1"], ez=1, seed=4)
-    traces = make_traces([one, two], TracePlan())
+    traces = make_traces([one, two], Plan())
     assert traces["channel"].values.tolist() == ["A1", "A2", "A3"]
-    assert traces["valid"].values[:, 0].tolist() == [[True, True, False], [True, False, True]]
+    assert traces["trace_valid"].values[:, 0].tolist() == [[True, True, False], [True, False, True]]

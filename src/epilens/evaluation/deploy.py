@@ -42,9 +42,7 @@ def train(
             fit = [cubes[p] for p in cubes if held[p] != fold]
             made = {}
             for name in ("prq", "bcr"):
-                method = METHODS[name]
-                assert method.fit is not None
-                fitted: Any = method.fit(fit, out, seed, plan)
+                fitted: Any = METHODS[name].fit(fit, out, seed, plan)
                 made[name] = Branch(fitted.network, fitted.standardizer)
                 branches.append((name, seed, fold, made[name]))
                 tick(f"{name} seed {seed} fold {fold}", 1)

@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import LedgerError, PlanError
+from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.ledger import (
     KEY,
     check_ledger,
@@ -30,7 +30,7 @@ from epilens.evaluation.ledger import (
     write_ledger,
 )
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
-from epilens.evidence.cube import Cohort, blind, open_cube
+from epilens.evidence.cube import Cohort, blind, open_patient
 from epilens.methods import METHODS, Method
 from epilens.plan import Plan, Runtime
 from epilens.storage import replace_folder, write_atomically
@@ -49,6 +49,8 @@ class Cell:
     split: pd.DataFrame
     """Rows of this fold."""
     paths: Mapping[str, Path]
+    keys: Mapping[str, str]
+    """Of what the method reads of each patient."""
     plan: Plan
     folder: Path
     key: str
@@ -144,17 +146,32 @@ def _cells(
     cohort: Cohort,
     folder: Path,
 ) -> list[Cell]:
-    cells = []
+    cells, tree = [], plan.model_dump(mode="json")
     for name in methods:
+        known_keys = {p: _store_key(cohort.path(p), METHODS[name].input) for p in known}
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
-                keys = {patient: known[patient]["key"] for patient in rows["patient"]}
-                training = plan.training.model_dump(mode="json")
-                parts = [VERSION, METHODS[name].spec, seed, split_digest(rows), keys, training]
+                keys = {patient: known_keys[patient] for patient in rows["patient"]}
+                reads = [tree[section] for section in METHODS[name].reads]
+                parts = [VERSION, METHODS[name].spec, seed, split_digest(rows), keys, *reads]
                 place = folder / "cells" / name.replace("/", "--") / f"seed-{seed}_fold-{fold}"
                 paths = {patient: cohort.path(patient) for patient in rows["patient"]}
-                cells.append(Cell(name, seed, str(fold), rows, paths, plan, place, _digest(parts)))
+                cells.append(
+                    Cell(name, seed, str(fold), rows, paths, keys, plan, place, _digest(parts))
+                )
     return cells
+
+
+def _store_key(path: Path, beside: str) -> str:
+    """Key of a patient's cube, or of the store beside it that a method reads."""
+    place = path if beside == "cube" else path.parent / beside / path.name
+    try:
+        return json.loads((place / ".zattrs").read_text(encoding="utf-8"))["key"]
+    except OSError:
+        raise CubeError(
+            f"{place}: expected the {beside} of a patient, found none. Write them with `epilens "
+            f"describe --plan PLAN`, where the plan has a method that reads {beside}."
+        ) from None
 
 
 def _digest(tree: Any) -> str:
@@ -191,19 +208,18 @@ def _one_thread() -> None:
 
 
 @lru_cache(maxsize=256)
-def _open(path: Path, key: str) -> xr.Dataset:
+def _open(path: Path, beside: str, key: str) -> xr.Dataset:
     """Cubes stay in memory between the cells of a process; the key makes a changed one another."""
-    return open_cube(path)
+    return open_patient(path, beside)
 
 
 def run_cell(cell: Cell) -> None:
     """Fit, predict blind, choose one threshold on validation patients, write all of it."""
+    method = METHODS[cell.method]
     cubes = {
-        part: [_open(cell.paths[name], cell.key) for name in rows["patient"]]
+        part: [_open(cell.paths[name], method.input, cell.keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    method = METHODS[cell.method]
-    assert method.fit is not None
     fitted = method.fit(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
     parts = []
     for partition in ("validation", "test"):
@@ -211,7 +227,11 @@ def run_cell(cell: Cell) -> None:
         parts.append(_labelled_rows(scores, cubes[partition]).assign(partition=partition))
     ledger = pd.concat(parts, ignore_index=True)
     ledger = ledger.assign(method=cell.method, seed=cell.seed, fold=cell.fold)
-    _write_cell(cell, with_thresholds(ledger), fitted)
+    if fitted.threshold is None:
+        ledger = with_thresholds(ledger)
+    else:
+        ledger = ledger.assign(threshold=fitted.threshold)
+    _write_cell(cell, ledger, fitted)
 
 
 def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:
@@ -248,6 +268,7 @@ def _write_cell(cell: Cell, ledger: pd.DataFrame, fitted: Any) -> None:
     history = io.BytesIO()
     fitted.history.to_parquet(history, index=False)
     told = {"key": cell.key, "method": cell.method, "seed": cell.seed, "fold": cell.fold}
+    told["notes"] = dict(fitted.notes)
     with replace_folder(cell.folder) as folder:
         write_ledger(ledger, folder / "ledger.parquet")
         (folder / "history.parquet").write_bytes(history.getvalue())

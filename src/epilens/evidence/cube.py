@@ -148,6 +148,29 @@ def open_cube(path: str | Path) -> xr.Dataset:
     return check(cube)
 
 
+def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
+    """A cube, and with `traces` or `signals` the variables of that store beside it.
+
+    The arrays of the store are read when they are asked for, and not kept.
+    """
+    path, cube = Path(path), open_cube(path)
+    if beside == "cube":
+        return cube
+    place = path.parent / beside / path.name
+    try:
+        store = xr.open_zarr(place, consolidated=True, chunks=None, cache=False)
+    except Exception as error:  # zarr raises many kinds for a damaged store
+        raise CubeError(
+            f"{place}: expected the {beside} of a patient, found none that can be read "
+            f"({type(error).__name__}). Write them with `epilens describe --plan PLAN`, where the "
+            f"plan has a method that reads {beside}."
+        ) from error
+    for axis in ("seizure", "channel"):
+        if store[axis].values.tolist() != cube[axis].values.tolist():
+            raise CubeError(f"{place}: expected the {axis}s of its cube, found others.")
+    return cube.assign_coords(store.coords).assign(store.data_vars)
+
+
 class Cohort(Mapping[str, xr.Dataset]):
     """Patients of a folder of cubes, in natural order; a cube is read when it is asked for."""
 

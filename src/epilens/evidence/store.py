@@ -12,13 +12,14 @@ import io
 import json
 import multiprocessing
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import xarray as xr
 
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Patient, Recordings
@@ -27,6 +28,7 @@ from epilens.data.sidecars import natural, read_table
 from epilens.errors import DataError, EpilensError
 from epilens.evidence.cube import save, save_store
 from epilens.evidence.describe import describe_patient
+from epilens.evidence.signals import make_signals
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
 from epilens.storage import write_atomically
@@ -37,6 +39,12 @@ VERSION = 1
 
 Tick = Callable[[str, int], None]
 
+STORES: dict[str, tuple[Callable[..., xr.Dataset], set[str]]] = {
+    "traces": (make_traces, {"traces"}),
+    "signals": (make_signals, {"filter", "windows"}),
+}
+"""What can lie beside the cubes: how it is made, and the sections of the plan that change it."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -45,7 +53,7 @@ class Job:
     patient: Patient
     plan: Plan
     out: Path
-    traces: bool
+    stores: tuple[str, ...]
     threads: int | None
 
 
@@ -63,7 +71,7 @@ def describe_cohort(
     out: str | Path,
     plan: Plan,
     jobs: int = 1,
-    traces: bool = False,
+    stores: Collection[str] = (),
     tick: Tick = lambda note, seizures: None,
     threads: int | None = None,
 ) -> dict[str, Any]:
@@ -73,7 +81,7 @@ def describe_cohort(
     _check_names(patients, out)
     out.mkdir(parents=True, exist_ok=True)
     threads = 1 if jobs > 1 else threads
-    work = [Job(patient, plan, out, traces, threads) for patient in patients]
+    work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
     outcomes = {}
     for job, outcome in _all(work, jobs):
         outcomes[job.patient.name] = outcome
@@ -107,12 +115,22 @@ def _size(job: Job) -> float:
 
 
 def describe_one(job: Job) -> Outcome:
-    """Describe one patient, unless its cube is there already."""
-    path = job.out / f"{job.patient.name}.zarr"
+    """Describe one patient, unless its cube and the stores beside it are there already."""
     sources = _digests(job)
     key = cube_key(job.patient, job.plan, sources)
+    outcome = _cube(job, key, sources)
+    if outcome.summary is None:
+        for name in STORES:
+            shutil.rmtree(_place(job, name), ignore_errors=True)
+        return outcome
+    made = [_make_store(job, name, key) for name in job.stores]
+    return replace(outcome, kept=outcome.kept and not any(made))
+
+
+def _cube(job: Job, key: str, sources: dict[str, str]) -> Outcome:
+    path = job.out / f"{job.patient.name}.zarr"
     known = _known(path)
-    if known.get("key") == key and (not job.traces or known.get("traces") == _trace_key(job)):
+    if known.get("key") == key:
         return Outcome(_summary(known), tuple(AuditRow(**row) for row in known["audit"]), True)
     rows: list[AuditRow] = []
     try:
@@ -122,13 +140,10 @@ def describe_one(job: Job) -> Outcome:
         rows.append(AuditRow("patient", str(error), job.patient.name))
         return Outcome(None, tuple(rows), False)
     rows = list(dict.fromkeys(rows + described))
-    if job.traces:
-        _save_traces(job)
     cube.attrs |= {
         "key": key,
         "sources": sources,
         "audit": [asdict(row) for row in rows],
-        "traces": _trace_key(job) if job.traces else "",
         "channels": cube.sizes["channel"],
         "seizures": int(cube["valid"].any(["window", "channel"]).sum()),
         "ez_channels": int(cube["is_ez"].sum()) if "is_ez" in cube else None,
@@ -170,15 +185,23 @@ def _one_ahead(
             yield result
 
 
-def _save_traces(job: Job) -> None:
-    path = job.out / "traces" / f"{job.patient.name}.zarr"
-    ignored: list[AuditRow] = []
-    traces = make_traces(_recordings(job, ignored), job.plan.traces)
-    save_store(traces, path)
+def _place(job: Job, name: str) -> Path:
+    return job.out / name / f"{job.patient.name}.zarr"
 
 
-def _trace_key(job: Job) -> str:
-    return hashlib.sha256(job.plan.traces.model_dump_json().encode()).hexdigest()[:16]
+def _make_store(job: Job, name: str, cube: str) -> bool:
+    """Write the store beside a cube, unless it is there already; whether it was written."""
+    make, sections = STORES[name]
+    fields = job.plan.model_dump(mode="json", include=sections)
+    tree = json.dumps([VERSION, cube, fields], sort_keys=True)
+    key = hashlib.sha256(tree.encode()).hexdigest()[:32]
+    if _known(_place(job, name)).get("key") == key:
+        return False
+    told: list[AuditRow] = []  # the same rows that describing the cube has told
+    store = make(_recordings(job, told), job.plan)
+    store.attrs["key"] = key
+    save_store(store, _place(job, name))
+    return True
 
 
 def cube_key(patient: Patient, plan: Plan, sources: dict[str, str]) -> str:

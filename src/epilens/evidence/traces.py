@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from epilens.data.recording import Recording, align
 from epilens.evidence.descriptors import in_blocks
 from epilens.evidence.windows import band_limit
-from epilens.plan import FilterPlan, TracePlan
+from epilens.plan import FilterPlan, Plan, TracePlan
 
 
-def make_traces(recordings: Iterable[Recording], plan: TracePlan) -> xr.Dataset:
-    """Traces of one patient: `trace` (seizure, segment, channel, time) and its `valid` mask."""
+def make_traces(recordings: Iterable[Recording], whole_plan: Plan) -> xr.Dataset:
+    """Traces of one patient: `trace` (seizure, segment, channel, time), `trace_valid`."""
+    plan = whole_plan.traces
     parts = [(r.run, r.channels, *_segments(r, plan), r) for r in recordings]
     names, _ = align([part[-1] for part in parts])
     column = {name: i for i, name in enumerate(names)}
@@ -33,14 +34,14 @@ def make_traces(recordings: Iterable[Recording], plan: TracePlan) -> xr.Dataset:
     return xr.Dataset(
         {
             "trace": (("seizure", "segment", "channel", "time"), trace),
-            "valid": (("seizure", "segment", "channel"), valid),
+            "trace_valid": (("seizure", "segment", "channel"), valid),
         },
         {
             "seizure": [part[0] for part in parts],
             "channel": list(names),
-            "start_s": ("segment", starts_s(plan)),
+            "trace_start_s": ("segment", starts_s(plan)),
         },
-        {"patient": parts[0][-1].patient, "sampling_rate_hz": plan.rate_hz},
+        {"patient": parts[0][-1].patient, "trace_rate_hz": plan.rate_hz},
     )
 
 

@@ -1,14 +1,21 @@
-"""Methods, one file per family: fit labelled patients, predict blind ones; one contract."""
+"""Methods, one file per family: fit labelled patients, predict blind ones; one contract.
+
+A method reads patients as datasets: the cube, and beside it what its `input` names (`traces` or
+`signals`, see `epilens.evidence.cube.open_patient`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
+from epilens.errors import MethodError
 from epilens.plan import Plan
 from epilens.registry import Registry
 
@@ -18,13 +25,17 @@ class Fitted(Protocol):
 
     history: pd.DataFrame
     """One row per epoch; empty for methods that have none."""
+    threshold: float | None
+    """Chosen by the method itself from fit and validation patients; None: by the protocol."""
+    notes: Mapping[str, Any]
+    """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
-    def predict(self, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:
-        """NEZ probability of every valid channel of blind cubes: patient, channel, p_nez."""
+    def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
+        """NEZ probability of every valid channel of blind patients: patient, channel, p_nez."""
         ...
 
     def weights(self) -> Mapping[str, object]:
-        """Tensors that make up the fitted method, by name, for the checkpoint."""
+        """Tensors that make up the fitted method, by name, for the checkpoint; may be empty."""
         ...
 
 
@@ -38,13 +49,104 @@ class Method:
     name: str
     title: str
     input: str
+    """`cube`, `traces` or `signals`."""
     reference: str
-    fit: FitFunction | None
-    """(fit cubes, validation cubes, seed, plan) → Fitted; None: fused from `parts`."""
+    fitter: FitFunction | None
+    """(fit patients, validation patients, seed, plan) → Fitted; None: fused from `parts`."""
     spec: str
     """Everything that sets this row apart, as text: a changed spec is another method."""
     parts: tuple[str, ...] = ()
     """Methods whose ledgers are fused into this one."""
+    reads: tuple[str, ...] = ()
+    """Sections of the plan that change its numbers."""
+    requires: tuple[str, ...] = ()
+    """Packages beyond the base install."""
+    pretrained: str = ""
+    """Folder of pretrained weights that it starts from."""
+    training_free: bool = False
+
+    def fit(
+        self, fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
+    ) -> Fitted:
+        """Fit, if there is enough to learn from."""
+        assert self.fitter is not None
+        if gone := self.missing():
+            raise MethodError(
+                f"{self.name}: expected the packages {', '.join(self.requires)}, {gone} is not "
+                "installed. Install them with `pip install 'epilens[raw]'`."
+            )
+        if not self.training_free:
+            _check_partition(self.name, "fit", fit, least=2)
+            _check_partition(self.name, "validation", validation, least=1)
+        return self.fitter(fit, validation, seed, plan)
+
+    def missing(self) -> str:
+        """The first required package that is not installed."""
+        return next((name for name in self.requires if find_spec(name) is None), "")
+
+
+def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least: int) -> None:
+    if len(patients) < least:
+        raise MethodError(
+            f"{who}: expected {least} or more patients to {'learn from' if least > 1 else what}, "
+            f"found {len(patients)}. Add patients, or use a training-free method."
+        )
+    for patient in patients:
+        if "is_ez" not in patient:
+            raise MethodError(
+                f"{who}: expected EZ labels for every {what} patient, found none for "
+                f"{patient.attrs['patient']}."
+            )
+    if what == "fit":
+        flags = np.concatenate([seen_labels(patient) for patient in patients])
+        if flags.all() or not flags.any():
+            raise MethodError(
+                f"{who}: expected EZ and NEZ channels among the fit patients, found only "
+                f"{'EZ' if flags.all() else 'NEZ'}. Check the labels."
+            )
+
+
+def seen_channels(patient: xr.Dataset) -> np.ndarray:
+    """Which channels (channel) are valid in some window of some seizure: those that get a score."""
+    return patient["valid"].any(["seizure", "window"]).values
+
+
+def seen_labels(patient: xr.Dataset) -> np.ndarray:
+    """EZ labels of the seen channels."""
+    return patient["is_ez"].values[seen_channels(patient)]
+
+
+def score_rows(patient: xr.Dataset, p_nez: np.ndarray) -> pd.DataFrame:
+    """Rows of `predict` for one patient, from the scores of its seen channels."""
+    names = patient["channel"].values[seen_channels(patient)]
+    return pd.DataFrame({"patient": patient.attrs["patient"], "channel": names, "p_nez": p_nez})
+
+
+NO_HISTORY = pd.DataFrame({"epoch": pd.Series(dtype=int)})
+
+
+@dataclass
+class Scorer:
+    """A fitted method that is a function of one patient: seen channels' p_nez."""
+
+    p_nez: Callable[[xr.Dataset], np.ndarray]
+    history: pd.DataFrame = field(default_factory=NO_HISTORY.copy)
+    threshold: float | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    tensors: Mapping[str, object] = field(default_factory=dict)
+
+    def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
+        """One row per seen channel."""
+        return pd.concat([score_rows(p, self.p_nez(p)) for p in patients], ignore_index=True)
+
+    def weights(self) -> Mapping[str, object]:
+        """Tensors for the checkpoint."""
+        return self.tensors
 
 
 METHODS: Registry[Method] = Registry("epilens.methods", "method")
+
+
+def stores_of(names: Sequence[str]) -> list[str]:
+    """The stores beside the cubes that these methods read."""
+    return sorted({METHODS[name].input for name in names} - {"cube"})

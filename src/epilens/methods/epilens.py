@@ -7,44 +7,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import xarray as xr
 
 from epilens.evidence.views import Standardizer
-from epilens.methods import Method
+from epilens.methods import Method, Scorer
 from epilens.plan import Plan
 from epilens.thresholds import select_threshold
 
 
 @dataclass
-class FittedNetwork:
+class FittedNetwork(Scorer):
     """A trained network with the standardizer of its fit patients."""
 
-    network: Any
-    standardizer: Standardizer
-    history: pd.DataFrame
-
-    def predict(self, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:
-        """One row per valid channel."""
-        from epilens.networks.training import as_tensors, predict
-
-        parts = []
-        for cube in cubes:
-            patient = as_tensors(cube, self.standardizer)
-            names = [
-                name for name, seen in zip(patient.channels, patient.seen, strict=True) if seen
-            ]
-            p_nez = predict(self.network, patient)
-            parts.append(pd.DataFrame({"patient": patient.name, "channel": names, "p_nez": p_nez}))
-        return pd.concat(parts, ignore_index=True)
-
-    def weights(self) -> dict[str, Any]:
-        """Network and standardizer."""
-        import torch
-
-        scaling = {"mean": self.standardizer.mean, "scale": self.standardizer.scale}
-        tensors = {f"standardizer.{key}": torch.from_numpy(v) for key, v in scaling.items()}
-        return {k: v.contiguous() for k, v in self.network.state_dict().items()} | tensors
+    network: Any = None
+    standardizer: Standardizer | None = None
 
 
 def _fit(
@@ -55,7 +31,7 @@ def _fit(
     plan: Plan,
 ) -> FittedNetwork:
     """Standardize on fit patients, train, keep the epoch that validation patients prefer."""
-    from epilens.networks.training import as_tensors, build, fit_network
+    from epilens.networks.training import as_tensors, build, fit_network, predict
 
     standardizer = Standardizer.fit(fit)
     network_of, loss = make()
@@ -69,7 +45,22 @@ def _fit(
         seed,
         plan.training,
     )
-    return FittedNetwork(network, standardizer, history)
+    return FittedNetwork(
+        lambda cube: predict(network, as_tensors(cube, standardizer)),
+        history,
+        tensors=_tensors(network, standardizer),
+        network=network,
+        standardizer=standardizer,
+    )
+
+
+def _tensors(network: Any, standardizer: Standardizer) -> dict[str, Any]:
+    """Network and standardizer, for the checkpoint."""
+    import torch
+
+    scaling = {"mean": standardizer.mean, "scale": standardizer.scale}
+    tensors = {f"standardizer.{key}": torch.from_numpy(v) for key, v in scaling.items()}
+    return {k: v.contiguous() for k, v in network.state_dict().items()} | tensors
 
 
 def _prq(**changes: Any) -> tuple[Any, Any]:
@@ -99,8 +90,9 @@ def _row(name: str, title: str, reference: str, **changes: Any) -> Method:
         title=title,
         input="cube",
         reference=reference,
-        fit=partial(_fit, partial(_remake, make, changes)),
+        fitter=partial(_fit, partial(_remake, make, changes)),
         spec=f"{make.__name__[1:]} {sorted(changes.items())}",
+        reads=("training",),
     )
 
 
