@@ -27,6 +27,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
     def _rows(self) -> dict[str, Row]:
         rows: dict[str, Any] = {}
         for module in pkgutil.iter_modules(import_module(self._package).__path__):
+            if module.name.startswith("_"):  # what several rows share
+                continue
             for row in import_module(f"{self._package}.{module.name}").ENTRIES:
                 if row.name in rows:
                     raise EpilensError(

@@ -29,7 +29,6 @@ def test_segments_outside_of_the_recording_are_masked_and_zero():
 def test_a_segment_is_what_scipy_would_make_of_the_whole_signal(fs):
     """Filter by scipy.signal, resample by interpolation at the wanted times, scale by hand."""
     r = make_recording(fs=fs, channels=2, ez=1)
-    plan = TracePlan()
     sos = scipy.signal.butter(4, [0.5, 80.0], "bandpass", fs=fs, output="sos")
     y = scipy.signal.sosfiltfilt(sos, r.signal.astype(float))
     for hz in np.arange(50.0, fs / 2 - 1, 50.0):

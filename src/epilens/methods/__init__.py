@@ -86,10 +86,11 @@ class Method:
 
 
 def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least: int) -> None:
+    purpose = {"fit": "learn from", "validation": "choose a threshold on"}[what]
     if len(patients) < least:
         raise MethodError(
-            f"{who}: expected {least} or more patients to {'learn from' if least > 1 else what}, "
-            f"found {len(patients)}. Add patients, or use a training-free method."
+            f"{who}: expected {least} or more patients to {purpose}, found "
+            f"{len(patients)}. Add patients, or use a training-free method."
         )
     for patient in patients:
         if "is_ez" not in patient:
