@@ -195,6 +195,7 @@ def score(
 ) -> None:
     """Show patient-equal metrics, mean and SD over seeds."""
     from epilens.evaluation.ledger import read_ledger
+    from epilens.evaluation.protocol import caveats
     from epilens.evaluation.scoring import score as rate
     from epilens.evaluation.scoring import summarise
     from epilens.report.scores import print_scores
@@ -203,7 +204,7 @@ def score(
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
     else:
-        print_scores(table, simulated=is_simulated(folder))
+        print_scores(table, caveats(folder))
 
 
 @app.command()
@@ -246,15 +247,6 @@ def model_import(
     from epilens.networks.released import import_released
 
     typer.echo(save_model(import_released(checkpoints), out))
-
-
-def is_simulated(folder: Path) -> bool:
-    """Whether a run's patients were simulated: their centers say so."""
-    setting = folder / "run.json"
-    if not setting.exists():
-        return False
-    patients = json.loads(setting.read_text(encoding="utf-8"))["patients"]
-    return any("(simulated)" in about["center"] for about in patients.values())
 
 
 def _tell(summary: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ from epilens.methods import METHODS, Method
 from epilens.plan import Plan, Runtime
 from epilens.storage import replace_folder, write_atomically
 
+SIMULATED = "(simulated)"
+"""Centers of simulated cohorts say so in their name."""
 VERSION = 3
 """Raised when the same inputs would give other numbers."""
 
@@ -80,6 +82,23 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     return folder
 
 
+def caveats(folder: Path) -> list[str]:
+    """What must be said wherever results of a run are shown."""
+    try:
+        setting = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except OSError:
+        setting = {}
+    said = []
+    if setting.get("smoke"):
+        said.append(
+            "Smoke plan, below the paper's budget: it shows that every step works, and "
+            "judges no method."
+        )
+    if setting.get("simulated"):
+        said.append("Simulated patients: nothing here is clinical evidence.")
+    return [*said, "For research, not for diagnosis."]
+
+
 def count_cells(plan: Plan, cohort: Cohort, runtime: Runtime) -> int:
     """How many cells `run` will go through: as many as it ticks."""
     names = runtime.only or plan.methods
@@ -122,6 +141,8 @@ def _write_setting(
         "split_digest": split_digest(split),
         "cohort_digest": _digest(dict(known)),
         "patients": dict(known),
+        "simulated": any(SIMULATED in about["center"] for about in known.values()),
+        "smoke": plan.smoke,
     }
     path = folder / "run.json"
     if path.exists():

@@ -158,8 +158,8 @@ def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
         return cube
     place = path.parent / beside / path.name
     try:
-        store = xr.open_zarr(place, consolidated=True, chunks=None, cache=False)
-    except Exception as error:  # zarr raises many kinds for a damaged store
+        store = xr.open_dataset(place, engine="zarr", consolidated=True, cache=False)
+    except (OSError, KeyError, ValueError) as error:
         raise CubeError(
             f"{place}: expected the {beside} of a patient, found none that can be read "
             f"({type(error).__name__}). Write them with `epilens describe --plan PLAN`, where the "

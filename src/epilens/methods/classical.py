@@ -128,7 +128,7 @@ def _row(name: str, title: str, make: Maker, scaled: bool = True, relative: bool
         name=name,
         title=title,
         input="cube",
-        reference="appendix, feature-based baselines",
+        reference="the paper",
         fitter=partial(_fit, make, scaled, relative),
         spec=f"{title}, scaled {scaled}, patient-wise z-score {relative}",
     )

@@ -78,7 +78,7 @@ def _as_tensors(patient: xr.Dataset, fill: np.ndarray) -> PatientTensors:
 
 def _row(name: str, title: str, network: str) -> Method:
     fitter: Callable[..., Any] = partial(_fit, network)
-    reference = "appendix, patient-relative controls"
+    reference = "the paper"
     return Method(name, title, "cube", reference, fitter, network, reads=("baselines",))
 
 

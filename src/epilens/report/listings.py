@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from epilens.methods import Method
 
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 
@@ -27,8 +30,19 @@ def methods() -> Listing:
     """Methods that the protocol can run."""
     from epilens.methods import METHODS
 
-    rows = [(m.name, m.title, m.input, m.reference) for m in METHODS.values()]
-    return ["name", "title", "input", "reference"], rows
+    rows = [
+        (m.name, m.title, m.input, _needs(m), "no" if m.missing() else "yes", m.reference)
+        for m in METHODS.values()
+    ]
+    return ["name", "title", "reads", "needs", "installed", "reference"], rows
+
+
+def _needs(method: Method) -> str:
+    """What a user must bring beside the base install."""
+    needs = [f"package {name}" for name in method.requires]
+    needs += [f"weights {method.pretrained}"] if method.pretrained else []
+    needs += list(method.parts)
+    return ", ".join(needs) or ("nothing" if method.training_free else "labelled patients")
 
 
 LISTINGS = {"datasets": datasets, "descriptors": descriptors, "methods": methods}

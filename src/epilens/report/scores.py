@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from epilens.terminal import print_table, say
@@ -17,8 +19,8 @@ _SHOWN = {
 }
 
 
-def print_scores(table: pd.DataFrame, simulated: bool) -> None:
-    """Mean ± SD over seeds of the main metrics, one row per method."""
+def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
+    """Mean ± SD over seeds of the main metrics, one row per method; then what must be said."""
     rows = []
     for row in table.to_dict("records"):
         cells = [_cell(row[name], row[f"{name}_sd"]) for name in _SHOWN]
@@ -27,9 +29,8 @@ def print_scores(table: pd.DataFrame, simulated: bool) -> None:
     undefined = int(table["undefined_patients"].max())
     if undefined:
         say(f"{undefined} patients have one class only; ranking metrics leave them out")
-    if simulated:
-        say("Simulated patients: nothing here is clinical evidence.")
-    say("For research, not for diagnosis.")
+    for sentence in caveats:
+        say(sentence)
 
 
 def _cell(mean: float, sd: float) -> str:

@@ -1,0 +1,83 @@
+"""What each measure buys in training: the dropout mask, blocks, patients apart, processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from benchmarks.networks import _step
+from benchmarks.timing import row, side_by_side
+from epilens.networks import encoder
+from epilens.networks.prq import PRQNet
+from epilens.networks.training import build
+
+SHAPES = ((2, 60), (3, 95), (4, 80), (1, 150))
+"""Seizures and channels of four patients of one step."""
+
+
+def _patient(seizures: int, channels: int, padded: tuple[int, int] | None = None) -> Any:
+    S, C = padded or (seizures, channels)
+    rng = np.random.default_rng(0)
+    φ = torch.from_numpy(rng.normal(size=(S, 59, C, 36)).astype(np.float32))
+    valid = torch.zeros(S, 59, C, dtype=torch.bool)
+    valid[:seizures, :, :channels] = True
+    return φ, valid, torch.arange(C) < 10
+
+
+def _steps(padded: bool) -> Callable[[], None]:
+    largest = tuple(max(shape[i] for shape in SHAPES) for i in (0, 1)) if padded else None
+    steps = [_step(build(PRQNet, 0), *_patient(*shape, largest)) for shape in SHAPES]
+    return lambda: [step() for step in steps] and None
+
+
+def _by_torch(self: Any, x: torch.Tensor) -> torch.Tensor:
+    return F.dropout(x, self.cut / 65536, self.training)
+
+
+def _worker(threads: int) -> None:
+    torch.set_num_threads(threads)
+    step = _step(build(PRQNet, 0), *_patient(3, 95))
+    for _ in range(20):
+        step()
+
+
+def _processes(jobs: int, threads: int) -> Callable[[], None]:
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    list(pool.map(_worker, [threads] * jobs))  # starting them is not measured
+    # Forty steps in all, however many processes share them.
+    return lambda: list(pool.map(_worker, [threads] * 2)) and None
+
+
+def measure() -> list[dict[str, Any]]:
+    torch.set_num_threads(2)
+    step = _step(build(PRQNet, 0), *_patient(3, 95))
+
+    def with_torch_dropout() -> None:
+        with mock.patch.object(encoder.Dropout, "forward", _by_torch):
+            step()
+
+    def in_one_block() -> None:
+        with mock.patch.object(encoder, "BLOCK", 10**6):
+            step()
+
+    one = side_by_side({"ours": step, "torch": with_torch_dropout, "whole": in_one_block}, 9)
+    apart = side_by_side({"apart": _steps(False), "padded": _steps(True)}, 5)
+    many = side_by_side({"processes": _processes(2, 1), "threads": _processes(1, 2)}, 2)
+    return [
+        row("training step: faster than with torch's dropout mask", one["torch"] / one["ours"]),
+        row("training step: faster than all windows in one block", one["whole"] / one["ours"]),
+        row(
+            "four patients: apart, faster than padded to the largest",
+            apart["padded"] / apart["apart"],
+        ),
+        row(
+            "40 steps: two processes, faster than two threads", many["threads"] / many["processes"]
+        ),
+    ]
