@@ -87,7 +87,8 @@ def test_a_method_keeps_the_contract(name, patients, fitted):
     json.dumps(fitted(name).notes)
 
 
-SEEDLESS = {"logistic", "logistic-z", "lightgbm", *TRAINING_FREE} - {"random"}
+LOGISTIC = {"logistic", "logistic-z", "rich/connectivity", "rich/hfo", "rich/graph-residual"}
+SEEDLESS = {*LOGISTIC, "lightgbm", *TRAINING_FREE} - {"random"}
 
 
 @pytest.mark.parametrize("name", FITTED)

@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from epilens.errors import LedgerError, PlanError
+from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.ledger import fuse, read_ledger
-from epilens.evaluation.protocol import check_complete, count_cells, run
+from epilens.evaluation.protocol import caveats, check_complete, count_cells, run
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.cube import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
@@ -148,6 +148,29 @@ def test_an_incomplete_ledger_is_refused_with_the_list(folder):
         check_complete(lacking, split, ["bcr"])
     with pytest.raises(LedgerError, match=r"nothing \(all\)"):
         check_complete(ledger, split, ["nothing"])
+
+
+@pytest.mark.parametrize("column", ["is_ez", "center", "channel"])
+def test_methods_that_are_not_aligned_are_refused(folder, column):
+    ledger, split = read_ledger(folder / "ledger.parquet"), pd.read_csv(folder / "split.csv")
+    row = ledger.index[(ledger["method"] == "bcr") & (ledger["partition"] == "test")][0]
+    ledger.loc[row, column] = not ledger.loc[row, column] if column == "is_ez" else "other"
+    with pytest.raises(LedgerError, match="expected the same channels, centers and EZ labels"):
+        check_complete(ledger, split, ["bcr"])
+
+
+def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
+    assert caveats(folder) == ["For research, not for diagnosis."]
+    setting = json.loads((folder / "run.json").read_text()) | {"smoke": True, "simulated": True}
+    (tmp_path / "run.json").write_text(json.dumps(setting))
+    smoke, simulated, _ = caveats(tmp_path)
+    assert "Smoke plan" in smoke
+    assert "nothing here is clinical evidence" in simulated
+
+
+def test_methods_that_read_another_store_name_it_when_it_is_missing(cohort, tmp_path):
+    with pytest.raises(CubeError, match="expected the signals of a patient, found none"):
+        run(PLAN, cohort, Runtime(out=tmp_path, only=("fragility",)))
 
 
 def test_a_run_can_leave_one_center_out(cohort, tmp_path):

@@ -343,7 +343,11 @@ def check_complete(
             f"run: expected a complete ledger, found {len(missing)} parts missing: "
             f"{'; '.join(missing[:5])}. Run again to complete it."
         )
-    counts = ledger.groupby([*KEY[1:]])["method"].nunique()
+    counts = ledger.groupby([*KEY[1:], "center", "is_ez"])["method"].nunique()
     if counts.nunique() > 1:
-        raise LedgerError("run: expected the same channels for all methods, found differences.")
+        seed, fold, _, patient, channel, *_ = counts.idxmin()  # ty: ignore
+        raise LedgerError(
+            "run: expected the same channels, centers and EZ labels for all methods, found "
+            f"differences, e.g. seed {seed} fold {fold} {patient} {channel}."
+        )
     return check_ledger(ledger, "run")

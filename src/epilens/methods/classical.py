@@ -88,16 +88,14 @@ def _pipeline(estimator: Any, scaled: bool) -> Any:
     return make_pipeline(*steps, estimator)
 
 
-def _fit(
+def fit_table(
     make: Maker,
     scaled: bool,
-    relative: bool,
+    table_of: Callable[[xr.Dataset], pd.DataFrame],
     fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],  # only the threshold is chosen on them
     seed: int,
-    plan: Plan,
 ) -> Scorer:
-    table_of = _relative_table if relative else channel_table
+    """Fit an estimator on the tables of the fit patients; only the threshold is chosen later."""
     table = pd.concat([table_of(patient) for patient in fit])
     is_nez = ~np.concatenate([seen_labels(patient) for patient in fit])  # the paper's y = 1
     rarest = int(min(is_nez.sum(), (~is_nez).sum()))
@@ -117,6 +115,18 @@ def _fit(
         return fitted.predict_proba(table_of(patient).to_numpy())[:, 1]
 
     return Scorer(p_nez, notes=notes)
+
+
+def _fit(
+    make: Maker,
+    scaled: bool,
+    relative: bool,
+    fit: Sequence[xr.Dataset],
+    validation: Sequence[xr.Dataset],
+    seed: int,
+    plan: Plan,
+) -> Scorer:
+    return fit_table(make, scaled, _relative_table if relative else channel_table, fit, seed)
 
 
 def _relative_table(patient: xr.Dataset) -> pd.DataFrame:

@@ -1,11 +1,11 @@
-"""The two neural controls of the paper, on the channel table of one patient (C, 88)."""
+"""Networks on one row per channel: the two neural controls of the paper, and the raw hybrid."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from epilens.networks.encoder import Batch, Dropout, bce
+from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
 
 COLUMNS, HIDDEN, EMBEDDED, DROPOUT = 88, 96, 64, 0.15
 
@@ -58,6 +58,37 @@ class RankedMLP(nn.Module):
     def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
         """Average rank over n + 1, in place of the probability."""
         return average_ranks(self(φ, valid).sigmoid()) / (len(φ) + 1)
+
+
+class Hybrid(nn.Module):
+    """A CNN on raw segments, averaged over a channel's segments, beside its 88 columns."""
+
+    def __init__(self, samples: int = 800) -> None:
+        super().__init__()
+        self.samples = samples
+        self.segment = nn.Sequential(
+            nn.Conv1d(1, 16, 15, 4),
+            nn.GELU(),
+            nn.Conv1d(16, 32, 9, 4),
+            nn.GELU(),
+            nn.AdaptiveAvgPool1d(1),
+            nn.Flatten(),
+        )
+        self.head = nn.Sequential(
+            nn.Linear(COLUMNS + 32, HIDDEN), nn.GELU(), Dropout(DROPOUT), nn.Linear(HIDDEN, 1)
+        )
+
+    def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """φ : (C, 88 + K (1 + samples)): columns, then K segments, each after its flag."""
+        columns, packed = φ[:, :COLUMNS], φ[:, COLUMNS:].reshape(len(φ), -1, 1 + self.samples)
+        there = packed[..., 0] > 0
+        embedded = φ.new_zeros(*there.shape, 32)
+        embedded[there] = self.segment(packed[..., 1:][there].unsqueeze(1))
+        return self.head(torch.cat([columns, masked_mean(embedded, there, 1)], -1)).squeeze(-1)
+
+    def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """Probability of NEZ."""
+        return self(φ, valid).sigmoid()
 
 
 def average_ranks(v: Tensor) -> Tensor:
