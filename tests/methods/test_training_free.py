@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from epilens.evidence.cube import blind
 from epilens.evidence.views import views
+from epilens.methods import once_per_patient
 from epilens.methods.epileptogenicity_index import (
     energy_ratio,
     epileptogenicity_index,
@@ -220,3 +221,23 @@ def test_the_defaults_are_the_plan_s():
     assert Plan().epileptogenicity_index == INDEX
     assert Plan().fragility == FRAGILITY
     assert (FRAGILITY.window_s, FRAGILITY.step_s) == (0.25, 0.125)
+
+
+def test_scores_of_a_stored_patient_are_computed_once_and_a_selection_anew():
+    calls = []
+
+    def count(patient):
+        calls.append(patient.sizes["channel"])
+        return np.zeros(patient.sizes["channel"])
+
+    score, patient = once_per_patient("some settings", count), make_patient(fs=128.0)
+    score(patient), score(patient)
+    assert calls == [6, 6]  # in memory: no key
+    patient.attrs["key"] = "a store's"
+    for _ in range(3):
+        score(patient)
+        score(blind(patient))
+        score(patient.isel(channel=[0, 1]))
+    assert calls == [6, 6, 6, 2]
+    once_per_patient("other settings", count)(patient)
+    assert calls[-1] == 6

@@ -145,6 +145,30 @@ class Scorer:
         return self.tensors
 
 
+_known: dict[tuple[Any, ...], np.ndarray] = {}
+
+
+def once_per_patient(
+    settings: object, p_nez: Callable[[xr.Dataset], np.ndarray]
+) -> Callable[[xr.Dataset], np.ndarray]:
+    """Remember the scores of patients from a store: a training-free score is the same in all folds.
+
+    Patients that were made in memory have no key and are computed each time.
+    """
+
+    def remembered(patient: xr.Dataset) -> np.ndarray:
+        if "key" not in patient.attrs:
+            return p_nez(patient)
+        # Which channels and windows are there belongs to it: a selection keeps the store's key.
+        there = (tuple(patient["channel"].values), patient["valid"].values.tobytes())
+        key = (settings, patient.attrs["key"], hash(there))
+        if key not in _known:
+            _known[key] = p_nez(patient)
+        return _known[key]
+
+    return remembered
+
+
 METHODS: Registry[Method] = Registry("epilens.methods", "method")
 
 

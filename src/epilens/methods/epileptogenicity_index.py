@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
-from epilens.methods import Method, Scorer, seen_channels
+from epilens.methods import Method, Scorer, once_per_patient, seen_channels
 from epilens.plan import IndexPlan, Plan
 
 SLOW_HZ, FAST_HZ = (3.5, 12.4), (12.4, 97.0)
@@ -102,7 +102,11 @@ def _fit(
     plan: Plan,
 ) -> Scorer:
     settings = plan.epileptogenicity_index
-    return Scorer(lambda patient: 1 - epileptogenicity_index(patient, settings, over))
+
+    def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
+        return 1 - epileptogenicity_index(patient, settings, over)
+
+    return Scorer(once_per_patient((over, settings), p_nez))
 
 
 def _row(name: str, title: str, over: str) -> Method:

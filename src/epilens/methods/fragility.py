@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
-from epilens.methods import Method, Scorer, seen_channels
+from epilens.methods import Method, Scorer, once_per_patient, seen_channels
 from epilens.methods.plain import as_ranks
 from epilens.plan import FragilityPlan, Plan
 
@@ -99,7 +99,10 @@ def fragility(patient: xr.Dataset, plan: FragilityPlan) -> NDArray[np.float64]:
 def _fit(
     fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
 ) -> Scorer:
-    return Scorer(lambda patient: as_ranks(fragility(patient, plan.fragility)))
+    def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
+        return as_ranks(fragility(patient, plan.fragility))
+
+    return Scorer(once_per_patient(plan.fragility, p_nez))
 
 
 ENTRIES = (
