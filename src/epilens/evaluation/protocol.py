@@ -68,7 +68,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     known = _labelled(cohort)
     folder = runtime.out / plan.name
     split = make_split(plan, {name: about["center"] for name, about in known.items()})
-    _write_setting(folder, plan, split, known)
+    _write_setting(folder, plan, split, known, cohort.path(next(iter(known))).parent)
     names = runtime.only or plan.methods
     methods = [METHODS[name] for name in names]
     trained = list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
@@ -133,7 +133,11 @@ def _labelled(cohort: Cohort) -> dict[str, dict[str, Any]]:
 
 
 def _write_setting(
-    folder: Path, plan: Plan, split: pd.DataFrame, known: Mapping[str, dict[str, Any]]
+    folder: Path,
+    plan: Plan,
+    split: pd.DataFrame,
+    known: Mapping[str, dict[str, Any]],
+    cubes: Path,
 ) -> None:
     """Plan, split and cohort; a run refuses to go on with another cohort or split."""
     setting = {
@@ -143,6 +147,7 @@ def _write_setting(
         "patients": dict(known),
         "simulated": any(SIMULATED in about["center"] for about in known.values()),
         "smoke": plan.smoke,
+        "cubes": str(cubes.resolve()),
     }
     path = folder / "run.json"
     if path.exists():
@@ -170,10 +175,11 @@ def _cells(
     cells, tree = [], plan.model_dump(mode="json")
     for name in methods:
         known_keys = {p: _store_key(cohort.path(p), METHODS[name].input) for p in known}
+        weights = _pretrained(plan, METHODS[name].pretrained)
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
                 keys = {patient: known_keys[patient] for patient in rows["patient"]}
-                reads = [tree[section] for section in METHODS[name].reads]
+                reads = [tree[section] for section in METHODS[name].reads] + weights
                 parts = [VERSION, METHODS[name].spec, seed, split_digest(rows), keys, *reads]
                 place = folder / "cells" / name.replace("/", "--") / f"seed-{seed}_fold-{fold}"
                 paths = {patient: cohort.path(patient) for patient in rows["patient"]}
@@ -181,6 +187,15 @@ def _cells(
                     Cell(name, seed, str(fold), rows, paths, keys, plan, place, _digest(parts))
                 )
     return cells
+
+
+def _pretrained(plan: Plan, name: str) -> list[str]:
+    """Digests of the pretrained files that a method starts from: other weights, other numbers."""
+    if not name:
+        return []
+    folder = Path(plan.baselines.pretrained) / name
+    files = sorted(p for p in folder.glob("*") if p.suffix in (".json", ".safetensors"))
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
 
 
 def _store_key(path: Path, beside: str) -> str:
