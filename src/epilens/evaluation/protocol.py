@@ -238,9 +238,12 @@ def _execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
 
 
 def _one_thread() -> None:
+    """For torch and for the linear algebra of NumPy: more threads than cores wait for each other."""
     import torch
+    from threadpoolctl import threadpool_limits
 
     torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
 @lru_cache(maxsize=256)
