@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.linalg
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -25,17 +24,18 @@ BLOCK = 16
 
 
 def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:
-    """A of x(t+1) = A x(t) for x : (channel, time), by ridge regression around the mean.
+    """A of x(t+1) = A x(t) for x : (…, channel, time), by ridge regression around the mean.
 
     The penalty is `ridge` times the mean power of the channels, so that gain does not matter.
     """
     x = np.asarray(x, np.float64)
-    x = x - x.mean(axis=1, keepdims=True)
-    now, then = x[:, :-1], x[:, 1:]
-    gram = now @ now.T
-    penalty = ridge * (np.trace(gram) / len(gram) or 1.0)
-    gram[np.diag_indices_from(gram)] += penalty
-    return scipy.linalg.solve(gram, now @ then.T, assume_a="pos").T
+    x = x - x.mean(axis=-1, keepdims=True)
+    now, then = x[..., :-1], x[..., 1:]
+    gram = now @ now.swapaxes(-1, -2)
+    power = np.trace(gram, axis1=-2, axis2=-1) / gram.shape[-1]
+    penalty = ridge * np.where(power > 0, power, 1)[..., None, None]
+    right = now @ then.swapaxes(-1, -2)
+    return np.linalg.solve(gram + penalty * np.eye(gram.shape[-1]), right).swapaxes(-1, -2)
 
 
 def smallest_perturbation(
@@ -74,7 +74,7 @@ def fragility_map(x: NDArray[np.floating], fs: float, plan: FragilityPlan) -> ND
     out = np.zeros((len(starts), len(x)))
     for first in range(0, len(starts), BLOCK):
         block = starts[first : first + BLOCK]
-        A = np.stack([linear_model(x[:, i : i + length], plan.ridge) for i in block])
+        A = linear_model(np.stack([x[:, i : i + length] for i in block]), plan.ridge)
         norm = smallest_perturbation(A, plan.radius, plan.angles)
         most = norm.max(axis=1, keepdims=True)
         out[first : first + len(block)] = (most - norm) / most
