@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
+QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods", "resampling")
 LONG = ("cohort", "simulation")
 RESULTS = Path(__file__).parent / "results"
 

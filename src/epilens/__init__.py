@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from epilens.analyses import analyse, open_run
     from epilens.data.bids import read_bids
     from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
+    from epilens.evaluation.resampling import compare
     from epilens.evaluation.scoring import score
     from epilens.evidence.cube import Cohort, open_cohort
     from epilens.evidence.describe import describe
@@ -29,10 +31,13 @@ _HOME = {
     "PRQNet": "epilens.networks.prq",
     "Plan": "epilens.plan",
     "Runtime": "epilens.plan",
+    "analyse": "epilens.analyses",
+    "compare": "epilens.evaluation.resampling",
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
     "open_cohort": "epilens.evidence.cube",
+    "open_run": "epilens.analyses",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",
@@ -46,10 +51,13 @@ __all__ = [
     "PRQNet",
     "Plan",
     "Runtime",
+    "analyse",
+    "compare",
     "describe",
     "descriptors",
     "fuse",
     "open_cohort",
+    "open_run",
     "read_bids",
     "run",
     "score",

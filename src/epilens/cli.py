@@ -44,6 +44,14 @@ OnsetFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")]
+CubesOfRun = Annotated[
+    Path | None, typer.Option("--cubes", help="Cubes of the run. Default: where they were.")
+]
+LocoRun = Annotated[
+    Path | None,
+    typer.Option("--loco", help="Leave-one-center-out run. Default: looked for beside RUN."),
+]
 
 
 @app.callback()
@@ -190,7 +198,7 @@ def run(
 
 @app.command()
 def score(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")],
+    folder: RunFolder,
     as_json: Json = False,
 ) -> None:
     """Show patient-equal metrics, mean and SD over seeds."""
@@ -205,6 +213,70 @@ def score(
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, caveats(folder))
+
+
+@app.command()
+def analyse(
+    name: Annotated[str, typer.Argument(help="See `epilens list analyses`.")],
+    folder: RunFolder,
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+    as_json: Json = False,
+) -> None:
+    """Show one table of the paper for this run, with what the paper reports beside it."""
+    from epilens.analyses import ANALYSES, open_run, sentence
+    from epilens.analyses import analyse as compute
+    from epilens.evaluation.protocol import caveats
+    from epilens.report.tables import print_frame
+    from epilens.terminal import say
+
+    run = open_run(folder, cubes, loco)
+    frame = compute(name, run)
+    if as_json:
+        typer.echo(frame.to_json(orient="records", indent=1))
+        return
+    print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
+    for text in (sentence(name, frame, run), *caveats(folder)):
+        say(text)
+
+
+@app.command()
+def reproduce(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and index.html.")],
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+) -> None:
+    """Write every table and figure of the paper from a finished run, and one page with all.
+
+    A run that fails its audit is refused. What the run lacks is listed on the page.
+    """
+    from epilens.analyses import ANALYSES, open_run
+    from epilens.report.reproduction import reproduce as write
+    from epilens.terminal import progress
+
+    run = open_run(folder, cubes, loco)
+    with progress("analyses", len(ANALYSES)) as tick:
+        page = write(run, out, tick)
+    typer.echo(page)
+
+
+@app.command()
+def report(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option(help="HTML file.")],
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+) -> None:
+    """Write the page of `reproduce` alone, as one file that can be passed on."""
+    from epilens.analyses import ANALYSES, open_run
+    from epilens.report.reproduction import find, write_page
+    from epilens.terminal import progress
+
+    run = open_run(folder, cubes, loco)
+    with progress("analyses", len(ANALYSES)) as tick:
+        findings = find(run, tick)
+    typer.echo(write_page(findings, out))
 
 
 @app.command()
@@ -267,7 +339,7 @@ def _plan(path: Path | None, labels: Path | None, onsets: Path | None):
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="datasets, descriptors or methods")],
+    what: Annotated[str, typer.Argument(help="datasets, descriptors, methods or analyses")],
     as_json: Json = False,
 ) -> None:
     """Show what there is."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from epilens.analyses import ANALYSES, open_run
 from epilens.data.bids import read_bids
 from epilens.data.cohort import summarise
 from epilens.data.simulate import count_runs, simulate
@@ -19,6 +20,7 @@ from epilens.methods import stores_of
 from epilens.plan import Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
+from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
 from epilens.terminal import progress, say
 
@@ -28,6 +30,8 @@ METHODS_SHOWN = (
     *("logistic", "rbf-svm", "random-forest", "lightgbm", "deepsets", "mlp-rank", "logistic-z"),
     *("rbf-svm-z", "seegnet", "seegformer", "epileptogenicity-index", "fragility"),
     *("line-length-change", "high-frequency-change", "random", "prq", "bcr", "cdel"),
+    *("prq/base", "prq/temporal", "prq/absolute", "prq/q05", "prq/q20", "bcr/base", "bcr/q10"),
+    *("bcr/boundary", "bcr/coverage", "rich/connectivity", "rich/hfo", "rich/graph-residual"),
 )
 
 
@@ -47,16 +51,35 @@ def run_demo(out: Path, jobs: int) -> Path:
     described = open_cohort(cubes)
     picture = _picture(described, out / "evidence.png")
     say(f"first picture: {picture}")
-    _scores(plan, described, Runtime(out=out / "runs", jobs=jobs))
+    runtime = Runtime(out=out / "runs", jobs=jobs)
+    folder = _scores(plan, described, runtime)
+    page = _page(folder, plan, described, runtime, out / "reproduction")
+    say(f"every table and figure of the paper, for this cohort: {page}")
     return out
 
 
-def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> None:
+def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:
+    """Leave one center out as well, then all analyses on one page."""
+    apart = plan.override(
+        name="demo-loco",
+        splits={"kind": "leave-one-center-out"},
+        methods=("rbf-svm", "logistic-z", "prq", "bcr", "cdel"),
+    )
+    steps = count_cells(apart, cohort, runtime)
+    with progress("leaving one center out", steps) as tick:
+        loco = run(apart, cohort, replace(runtime, tick=tick))
+    with progress("tables and figures", len(ANALYSES)) as tick:
+        return reproduce(open_run(folder, loco=loco), out, tick)
+
+
+def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
     """Cross-validate every method that needs no weights with the demo's plan; show the table."""
     with progress("training, method × seed × fold", count_cells(plan, cohort, runtime)) as tick:
         folder = run(plan, cohort, replace(runtime, tick=tick))
     scores = score(read_ledger(folder / "ledger.parquet"))
-    print_scores(summarise_scores(scores), caveats(folder))
+    main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables
+    print_scores(summarise_scores(main), caveats(folder))
+    return folder
 
 
 def demo_plan() -> Plan:

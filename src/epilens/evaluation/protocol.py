@@ -238,7 +238,7 @@ def _execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
 
 
 def _one_thread() -> None:
-    """For torch and for the linear algebra of NumPy: more threads than cores wait for each other."""
+    """For torch and for NumPy: more threads than cores only wait for each other."""
     import torch
     from threadpoolctl import threadpool_limits
 

@@ -45,4 +45,20 @@ def _needs(method: Method) -> str:
     return ", ".join(needs) or ("nothing" if method.training_free else "labelled patients")
 
 
-LISTINGS = {"datasets": datasets, "descriptors": descriptors, "methods": methods}
+def analyses() -> Listing:
+    """Tables and figures of the paper that a run can be turned into."""
+    from epilens.analyses import ANALYSES
+
+    rows = [
+        (a.name, a.shows, a.title, ", ".join([*a.needs, *a.reads]) or "any run")
+        for a in ANALYSES.values()
+    ]
+    return ["name", "shows", "title", "needs"], rows
+
+
+LISTINGS = {
+    "analyses": analyses,
+    "datasets": datasets,
+    "descriptors": descriptors,
+    "methods": methods,
+}

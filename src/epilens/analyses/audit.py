@@ -1,0 +1,202 @@
+"""The audit: what must hold before any number of a run is believed; one row per check."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from epilens.analyses import Analysis, Run, is_loco
+from epilens.analyses.reinference import CONDITIONS, matched_patients, subsets, valid_seizures
+from epilens.analyses.tables import verdict
+from epilens.errors import CubeError, LedgerError
+from epilens.evaluation.ledger import KEY, cell_threshold, read_ledger
+from epilens.evaluation.protocol import make_split
+from epilens.evaluation.splits import split_digest
+from epilens.fusion import fuse_scores
+
+OWN_THRESHOLD = ("seegformer",)
+"""Methods that choose their threshold by inner folds of the outer-training patients."""
+
+Check = tuple[str, Any, Any]
+"""What is checked, what is expected, what is found."""
+
+
+def compute(run: Run) -> pd.DataFrame:
+    """Checks of the run, and of its leave-one-center-out run if there is one.
+
+    A caller stops at a row that has not `passed`.
+    """
+    rows = [("run", *check) for check in _checks(run)]
+    if run.loco is not None:
+        rows += [("leave-one-center-out", *check) for check in _checks(run.loco_run)]
+    frame = pd.DataFrame(rows, columns=["of", "check", "expected", "found"]).astype(str)
+    frame["passed"] = frame["expected"] == frame["found"]
+    return frame
+
+
+def _checks(run: Run) -> Iterator[Check]:
+    yield from _counts(run)
+    yield from _split(run)
+    yield from _digests(run)
+    yield from _ledger(run)
+    if run.cubes is not None:
+        yield from _cubes(run)
+
+
+def _counts(run: Run) -> Iterator[Check]:
+    """Patients and channels: every method and seed has all of them, and the same."""
+    test = run.ledger[run.ledger["partition"] == "test"]
+    cells = test.groupby(["method", "seed"])
+    patients = cells["patient"].nunique()
+    yield "patients tested by every method and seed", len(run.setting["patients"]), _one(patients)
+    channels = len(test.drop_duplicates(["patient", "channel"]))
+    yield "channels tested by every method and seed", channels, _one(cells.size())
+    folds = test.groupby(["method", "seed", "patient"])["fold"].nunique()
+    yield "test folds of every patient", 1, _one(folds)
+    two = run.ledger.groupby(["patient", "channel"])["is_ez"].nunique().gt(1)
+    yield "channels whose EZ label differs between methods, seeds or folds", 0, np.sum(two)
+    seeds = ", ".join(map(str, sorted(run.plan.seeds)))
+    told = {", ".join(map(str, sorted(set(part)))) for _, part in test.groupby("method")["seed"]}
+    yield "seeds of every method", seeds, " or ".join(sorted(told))
+
+
+def _one(counts: pd.Series) -> str:
+    """The one number that all have, or the range."""
+    low, high = int(counts.min()), int(counts.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _split(run: Run) -> Iterator[Check]:
+    """Fit, validation and test apart; the held-out center absent from every decision."""
+    split = run.split
+    twice = split.groupby(["fold", "patient"])["partition"].nunique().gt(1)
+    yield "patients in two partitions of a fold", 0, np.sum(twice)
+    once = split.loc[split["partition"] == "test", "patient"].value_counts().eq(1)
+    yield "patients tested in exactly one fold", len(run.setting["patients"]), np.sum(once)
+    keys = ["fold", "partition", "patient"]
+    wanted = set(map(tuple, split.loc[split["partition"] != "fit", keys].to_numpy().tolist()))
+    told = set(map(tuple, run.ledger[keys].astype(str).drop_duplicates().to_numpy().tolist()))
+    yield "ledger's validation and test patients that the split has not", 0, len(told - wanted)
+    if is_loco(run):
+        center = {patient: about["center"] for patient, about in run.setting["patients"].items()}
+        outside = split[split["partition"] != "test"]
+        leaked = outside["patient"].map(center) == outside["fold"]
+        yield "held-out center's patients who fit or validate", 0, int(leaked.sum())
+        strange = split[split["partition"] == "test"]
+        wrong = strange["patient"].map(center) != strange["fold"]
+        yield "tested patients from another center", 0, int(wrong.sum())
+
+
+def _digests(run: Run) -> Iterator[Check]:
+    """The files are those that the run began with."""
+    setting = run.setting
+    yield "digest of the split", setting["split_digest"], split_digest(run.split)
+    yield "digest of the cohort", setting["cohort_digest"], _cohort_digest(setting["patients"])
+    if run.plan.splits.kind != "file":
+        centers = {patient: about["center"] for patient, about in setting["patients"].items()}
+        again = split_digest(make_split(run.plan, centers))
+        yield "digest of the split that the plan makes", setting["split_digest"], again
+
+
+def _cohort_digest(patients: dict[str, Any]) -> str:
+    """As `run` writes it."""
+    text = json.dumps(patients, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _ledger(run: Run) -> Iterator[Check]:
+    """Thresholds from validation patients only; scores as the cells wrote them."""
+    cells: dict[Any, pd.DataFrame] = dict(iter(run.ledger.groupby(["method", "seed", "fold"])))
+    asked = [key for key in cells if key[0] not in OWN_THRESHOLD]
+    same = sum(_chosen(cells[key]) for key in asked)
+    own = sorted({key[0] for key in cells} & set(OWN_THRESHOLD))
+    note = f" (not asked: {', '.join(own)}, by inner folds)" if own else ""
+    yield f"thresholds that validation patients alone select{note}", len(asked), same
+    there = [key for key in cells if _cell_file(run, key).exists()]
+    changed = sum(_differs(cells[key], _cell_file(run, key)) for key in there)
+    yield f"of {len(there)} cells, those that the ledger does not repeat exactly", 0, changed
+    if {"prq", "bcr", "cdel"} <= set(run.methods):
+        yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
+
+
+def _chosen(cell: pd.DataFrame) -> bool:
+    return cell_threshold(cell) == cell["threshold"].iloc[0]
+
+
+def _cell_file(run: Run, key: tuple[str, int, str]) -> Path:
+    method, seed, fold = key
+    place = run.folder / "cells" / method.replace("/", "--") / f"seed-{seed}_fold-{fold}"
+    return place / "ledger.parquet"
+
+
+def _differs(cell: pd.DataFrame, path: Path) -> bool:
+    try:
+        told = read_ledger(path)
+    except LedgerError:
+        return True
+    first, second = (frame.sort_values(KEY, ignore_index=True) for frame in (cell, told))
+    return not first.equals(second[list(first)])
+
+
+def _fusion_error(ledger: pd.DataFrame) -> float:
+    key = KEY[1:]
+    scores = ledger.pivot(index=key, columns="method", values="p_nez")
+    fused = fuse_scores(scores["prq"], scores["bcr"])
+    return float(np.abs(fused - scores["cdel"]).max().round(12))
+
+
+def _cubes(run: Run) -> Iterator[Check]:
+    """Cubes are those of the run; seizures counted; the same seizures for all models."""
+    patients = list(run.setting["patients"])
+    found, stated, keys = 0, 0, 0
+    for patient in patients:
+        try:
+            cube = run.cube(patient)
+        except CubeError:
+            continue
+        keys += 1
+        found += len(valid_seizures(cube))
+        stated += int(cube.attrs.get("seizures", cube.sizes["seizure"]))
+    yield "cubes that are those of the run", len(patients), keys
+    yield "seizures with a valid channel", stated, found
+    if keys == len(patients):
+        once, again = (_drawn(run, order) for order in (1, -1))
+        title = f"patients with other seizure subsets in another order, of {len(once)} matched"
+        yield title, 0, sum(once[name] != again[name] for name in once)
+
+
+def _drawn(run: Run, order: int) -> dict[str, list]:
+    matched = list(matched_patients(run).items())[::order]
+    return {
+        patient: [subsets(patient, seizures, count) for count in CONDITIONS.values()]
+        for patient, seizures in matched
+    }
+
+
+def claim(frame: pd.DataFrame) -> str:
+    """All checks hold, or which do not."""
+    failed = frame.loc[~frame["passed"], "check"].tolist()
+    return verdict(
+        not failed,
+        "every patient is tested once, thresholds come from validation patients, held-out centers "
+        "enter no decision (80 patients, 7,635 channels, 256 seizures)",
+        f"{int(frame['passed'].sum())} of {len(frame)} checks hold"
+        + (f"; these do not: {'; '.join(failed)}" if failed else ""),
+    )
+
+
+ENTRIES = (
+    Analysis(
+        name="audit",
+        title="Audit of the run",
+        shows="Appendix, evaluation controls",
+        compute=compute,
+        claim=claim,
+    ),
+)

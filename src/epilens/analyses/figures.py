@@ -1,0 +1,144 @@
+"""The paper's figures, put together from the panels of analyses; readable in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from epilens.analyses import ANALYSES, Analysis
+from epilens.analyses.tables import title_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENTRIES: tuple[Any, ...] = ()  # no analysis by itself
+
+_STYLES: Mapping[str, Mapping[str, Any]] = {
+    "prq": {"marker": "o", "color": "#0072b2"},
+    "bcr": {"marker": "s", "color": "#e69f00"},
+    "cdel": {"marker": "D", "color": "#000000"},
+}
+_OTHERS = ("^", "v", "P", "X", "<", ">")
+"""Markers of the comparators, all in grey."""
+
+
+def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
+    """Marker and colour of a method; lightness and marker tell them apart in grey print."""
+    if method in _STYLES:
+        return dict(_STYLES[method])
+    place = list(others).index(method) if method in others else 0
+    return {"marker": _OTHERS[place % len(_OTHERS)], "color": "0.6"}
+
+
+def grouped_points(
+    ax: Axes, frame: pd.DataFrame, group: str, metric: str, ticks: Sequence[str]
+) -> None:
+    """Mean and SD over seeds of each method, side by side within groups."""
+    groups, methods = list(dict.fromkeys(frame[group])), list(dict.fromkeys(frame["method"]))
+    others = [method for method in methods if method not in _STYLES]
+    shifts = (np.arange(len(methods)) - (len(methods) - 1) / 2) * min(0.2, 0.7 / len(methods))
+    for method, shift in zip(methods, shifts, strict=True):
+        rows = frame[frame["method"] == method].set_index(group)
+        there = [name for name in groups if name in rows.index]
+        ax.errorbar(
+            [groups.index(name) + shift for name in there],
+            rows.loc[there, metric],
+            yerr=rows.loc[there, f"{metric}_sd"].fillna(0),
+            ls="none",
+            ms=5,
+            lw=1.2,
+            capsize=2,
+            label=title_of(method),
+            **style_of(method, others),
+        )
+    ax.set_xticks(range(len(groups)), list(ticks))
+    ax.set_xlim(-0.5, len(groups) - 0.5)
+    legend_above(ax)
+
+
+def legend_above(ax: Axes) -> None:
+    """A legend outside of the Axes, where no point can be under it."""
+    spacing: dict[str, Any] = {"handletextpad": 0.1, "columnspacing": 0.8, "borderaxespad": 0.1}
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+    ax.legend(frameon=False, fontsize=7, ncols=3, **spacing, **place)
+
+
+def legend_inside(ax: Axes, **place: Any) -> None:
+    """A legend on white, so that lines do not run through its text."""
+    paper: dict[str, Any] = {
+        "facecolor": "white",
+        "edgecolor": "none",
+        "framealpha": 1.0,
+        "borderaxespad": 0,
+    }
+    ax.legend(fontsize=7, **paper, **place)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure: the analyses whose panels stand side by side."""
+
+    name: str
+    shows: str
+    title: str
+    analyses: tuple[str, ...]
+
+
+FIGURES: Mapping[str, PaperFigure] = {
+    figure.name: figure
+    for figure in (
+        PaperFigure(
+            "fusion",
+            "Figure 3",
+            "Fusion weight, permutation and bootstrap",
+            ("fusion-sweep", "permutation", "bootstrap"),
+        ),
+        PaperFigure(
+            "mechanism",
+            "Figure 4",
+            "Hard channels and cross-seizure evidence",
+            ("hard-channels", "cross-seizure"),
+        ),
+        PaperFigure("centers", "Figure II", "Out-of-fold Macro-F1 by center", ("centers",)),
+        PaperFigure("loco", "Table XI", "Leave-one-center-out Macro-F1", ("loco-bootstrap",)),
+    )
+}
+
+
+def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
+    """Panels (a), (b), … of some analyses, by name, in one figure; nothing is written.
+
+    `note` is printed below, e.g. that patients were simulated.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    drawn = [(ANALYSES[name], frame) for name, frame in frames.items()]
+    panels = sum(analysis.panels for analysis, _ in drawn)
+    figure = Figure(figsize=(3.4 * panels if panels > 1 else 4.6, 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = list(figure.subplots(1, panels, squeeze=False)[0])
+    if panels > 1:
+        for letter, ax in zip("abcdefgh", axes, strict=False):
+            ax.set_title(f"({letter})", loc="left", fontsize=9)
+    for analysis, frame in drawn:
+        _draw(analysis, frame, [axes.pop(0) for _ in range(analysis.panels)])
+    if note:
+        figure.supxlabel(note, fontsize=7, color="0.3", x=0.01, ha="left")
+    return figure
+
+
+def _draw(analysis: Analysis, frame: pd.DataFrame, axes: list[Axes]) -> None:
+    if analysis.draw is None:
+        raise ValueError(f"{analysis.name}: expected an analysis that is drawn, found a table.")
+    analysis.draw(frame, axes)
+    for ax in axes:
+        ax.tick_params(labelsize=8)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.label.set_fontsize(8)
+        ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,54 @@
+"""Ranking of EZ channels without a threshold (Table IX, and the text on complementary ranking)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from epilens.analyses import Analysis, Run
+from epilens.analyses.tables import CORE, HEADINGS, best, by_method, paper_rows, verdict, with_sd
+
+METRICS = ("mrr_ez", "recall_at_k", "top1_ez", "ez_auprc", "ndcg_ez")
+
+PAPER = paper_rows(
+    ["method", *with_sd(*METRICS)],
+    ("prq", 0.6944, 0.0079, 0.4795, 0.0131, 0.5792, 0.0191, 0.5304, 0.0083, 0.7615, 0.0050),
+    ("bcr", 0.7663, 0.0098, 0.4928, 0.0129, 0.6667, 0.0191, 0.5564, 0.0112, 0.7859, 0.0091),
+    ("cdel", 0.7427, 0.0125, 0.4899, 0.0141, 0.6417, 0.0315, 0.5475, 0.0038, 0.7765, 0.0009),
+)
+
+
+def compute(run: Run) -> pd.DataFrame:
+    """The three models; patients with one class only have no ranking and are left out."""
+    return by_method(run.scores, CORE, METRICS)
+
+
+def claim(frame: pd.DataFrame) -> str:
+    """BCR-Net ranks best, CDEL between the two."""
+    values = frame.set_index("method")
+    leads = [metric for metric in METRICS if best(frame, metric) == "bcr"]
+    between = [
+        metric
+        for metric in METRICS
+        if values.loc["prq", metric] < values.loc["cdel", metric] < values.loc["bcr", metric]
+    ]
+    names = ", ".join(HEADINGS[metric] for metric in leads) or "none"
+    return verdict(
+        len(leads) == len(between) == len(METRICS),
+        "BCR-Net ranks EZ channels best in all five metrics, CDEL second, PRQ-Net third",
+        f"BCR-Net is best in {len(leads)} of {len(METRICS)} ({names}), CDEL lies between the two "
+        f"in {len(between)}",
+    )
+
+
+ENTRIES = (
+    Analysis(
+        name="ranking",
+        title="Ranking of EZ channels",
+        shows="Table IX",
+        compute=compute,
+        claim=claim,
+        needs=CORE,
+        keys=("method",),
+        paper=PAPER,
+    ),
+)

@@ -1,0 +1,241 @@
+"""Checkpoints of a run on fewer seizures: nothing is fitted, no threshold is moved.
+
+Which seizures are kept depends on the patient, their number and the repeat alone, so that all
+models, seeds and folds see the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from epilens.analyses import Run
+from epilens.analyses.tables import CORE
+from epilens.errors import LedgerError
+from epilens.evaluation.resampling import score_rows
+from epilens.evidence.views import Standardizer
+from epilens.fusion import fuse_scores
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ENTRIES: tuple[Any, ...] = ()  # no analysis by itself
+
+CONDITIONS = {"one": 1, "two": 2, "all": None}
+"""Seizures that are used."""
+REPEATS = 10
+SUBSET_SEED = 0
+BRANCHES = ("prq", "bcr")
+TOLERANCE = 1e-5
+"""Of p_nez: other processors round otherwise, other checkpoints differ more."""
+
+Subset = tuple[int, ...]
+
+
+def subsets(patient: str, seizures: Sequence[int], count: int | None) -> list[Subset]:
+    """The seizures of each repeat: `count` of them; once all, where there is nothing to draw."""
+    if count is None or count >= len(seizures):
+        return [tuple(seizures)]
+    drawn = []
+    for repeat in range(REPEATS):
+        # The patient's name, not its place in the cohort: another patient changes nothing.
+        entropy = np.random.SeedSequence([SUBSET_SEED, count, repeat, *patient.encode()])
+        chosen = np.random.default_rng(entropy).choice(len(seizures), count, replace=False)
+        drawn.append(tuple(seizures[i] for i in sorted(chosen)))
+    return drawn
+
+
+def valid_seizures(cube: xr.Dataset) -> list[int]:
+    """Seizures in which some channel is valid."""
+    return np.flatnonzero(cube["valid"].any(["window", "channel"]).values).tolist()
+
+
+@lru_cache(maxsize=4)
+def matched_patients(run: Run) -> dict[str, list[int]]:
+    """Patients with two valid seizures or more, and which these are."""
+    found = {patient: valid_seizures(run.cube(patient)) for patient in run.setting["patients"]}
+    return {patient: seizures for patient, seizures in found.items() if len(seizures) > 1}
+
+
+@lru_cache(maxsize=4)
+def subset_scores(run: Run) -> pd.DataFrame:
+    """Metrics of the three models by patient, seed and condition, averaged over repeats."""
+    matched = matched_patients(run)
+    if not matched:
+        raise LedgerError(
+            "cross-seizure: expected patients with two seizures or more, found none in "
+            f"{run.cubes}."
+        )
+    with _one_thread():
+        return pd.DataFrame(_all_rows(run, matched))
+
+
+def _all_rows(run: Run, matched: Mapping[str, list[int]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    test = run.split[run.split["partition"] == "test"]
+    for fold, part in test.groupby("fold", sort=False):
+        cells = [Cell.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])]
+        for patient in (name for name in part["patient"] if name in matched):
+            cube = run.cube(patient)
+            chosen = {c: subsets(patient, matched[patient], n) for c, n in CONDITIONS.items()}
+            for cell in cells:
+                rows += cell.rate(run, cube, chosen)
+    return rows
+
+
+@contextmanager
+def _one_thread() -> Generator[None]:
+    """Threads that wait for each other on a busy machine cost ten times what they save here."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+Network = tuple[Any, Standardizer]
+
+
+def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
+    """A trained network and its standardizer, from the checkpoint of a cell."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from epilens.networks.bcr import BCRNet
+    from epilens.networks.prq import PRQNet
+
+    path = run.folder / "cells" / branch / f"seed-{seed}_fold-{fold}" / "checkpoint.safetensors"
+    network = PRQNet() if branch == "prq" else BCRNet()
+    try:
+        tensors = load_file(path)
+        mean, scale = (tensors.pop(f"standardizer.{what}").numpy() for what in ("mean", "scale"))
+        network.load_state_dict(tensors)
+    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+        raise LedgerError(
+            f"{path}: expected the checkpoint of {branch}, found none that can be read "
+            f"({type(error).__name__}). Remove this cell and run again."
+        ) from None
+    return network, Standardizer(mean, scale)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Both branches of one seed and fold, and the thresholds of the three models."""
+
+    seed: int
+    networks: dict[str, Network]
+    thresholds: dict[str, float]
+
+    @classmethod
+    def open(cls, run: Run, seed: int, fold: str) -> Cell:
+        """Checkpoints and thresholds of a run."""
+        here = run.ledger[(run.ledger["seed"] == seed) & (run.ledger["fold"] == fold)]
+        thresholds = here.groupby("method")["threshold"].first()
+        networks = {branch: _open_network(run, branch, seed, fold) for branch in BRANCHES}
+        return cls(seed, networks, {name: float(thresholds[name]) for name in CORE})
+
+    def rate(
+        self, run: Run, cube: xr.Dataset, chosen: Mapping[str, Sequence[Subset]]
+    ) -> Iterator[dict[str, Any]]:
+        """Metrics of each model and condition, averaged over its repeats."""
+        p_nez = self._scorer(cube)
+        _check_same(run, self.seed, cube, p_nez(tuple(range(cube.sizes["seizure"]))))
+        about = {"patient": cube.attrs["patient"], "seed": self.seed}
+        for condition, repeats in chosen.items():
+            for method, threshold in self.thresholds.items():
+                # A subset that comes again counts again, but is not computed again.
+                rated = {s: _rate(p_nez(s)[method], cube, threshold) for s in set(repeats)}
+                metrics = pd.DataFrame([rated[s] for s in repeats]).mean().to_dict()
+                yield about | {"seizures": condition, "method": method} | metrics
+
+    def _scorer(self, cube: xr.Dataset) -> Callable[[Subset], dict[str, np.ndarray]]:
+        """Seizures → score of every channel by method; NaN where a channel is in none of them."""
+        embedded = {
+            name: _embed(network, cube, scaling)
+            for name, (network, scaling) in self.networks.items()
+        }
+
+        @cache
+        def p_nez(chosen: Subset) -> dict[str, np.ndarray]:
+            found = {
+                name: _decide(network, *embedded[name], list(chosen))
+                for name, (network, _) in self.networks.items()
+            }
+            return found | {"cdel": fuse_scores(found["prq"], found["bcr"])}
+
+        return p_nez
+
+
+def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, float]:
+    """Every metric of the channels that these seizures show."""
+    seen = ~np.isnan(p_nez)
+    rated = score_rows(p_nez[seen][None], cube["is_ez"].values[seen], threshold)
+    return {name: float(value[0]) for name, value in rated.items()}
+
+
+def _embed(network: Any, cube: xr.Dataset, scaling: Standardizer) -> tuple[Tensor, Tensor]:
+    """Features z (S, C, D) of each seizure, and which seizures show a channel, m (S, C)."""
+    import torch
+
+    from epilens.networks.training import as_tensors
+
+    patient = as_tensors(cube, scaling)
+    network.eval()
+    with torch.no_grad():
+        z, m, _ = network.encoder(patient.φ, patient.valid)
+    return z, m
+
+
+def _decide(network: Any, z: Tensor, m: Tensor, kept: list[int]) -> np.ndarray:
+    """Scores of all channels from some seizures; the others are not there.
+
+    A seizure's windows do not see other seizures, so that z is computed once and only what follows
+    it (Eqs. 7-13) is done anew. That both are the network is checked, see `_check_same`.
+    """
+    import torch
+
+    from epilens.networks.encoder import masked_mean, masked_std, prz
+    from epilens.networks.prq import PRQNet
+
+    z, m = z[kept], m[kept]
+    encoder, seen = network.encoder, m.any(0)
+    with torch.no_grad():
+        g = torch.cat([masked_mean(z, m, dim=0), masked_std(z, m, dim=0)], -1)
+        r = encoder.patient_context(prz(g, seen)[None], seen[None])[0]
+        if isinstance(network, PRQNet):
+            logit = network.base_head(r).squeeze(-1) + network.tail(z, m)
+        else:
+            logit = -network.ez_head(r).squeeze(-1)
+        p = logit.sigmoid().numpy().astype(np.float64)
+    return np.where(seen.numpy(), p, np.nan)
+
+
+def _check_same(run: Run, seed: int, cube: xr.Dataset, p_nez: dict[str, np.ndarray]) -> None:
+    """All seizures must give the ledger's scores; else these are not its checkpoints."""
+    patient, names = cube.attrs["patient"], cube["channel"].values.tolist()
+    for method in BRANCHES:
+        known = _test_rows(run).loc[(method, seed, patient)]
+        again = pd.Series(p_nez[method], names).loc[known.index]
+        largest = float((again - known).abs().max())
+        if not largest <= TOLERANCE:
+            raise LedgerError(
+                f"cross-seizure: expected the scores of {method}, seed {seed}, {patient} to be "
+                f"those of the ledger, found a difference of {largest:.2g}. The checkpoints or "
+                "cubes are not those of this run."
+            )
+
+
+@lru_cache(maxsize=4)
+def _test_rows(run: Run) -> pd.Series:
+    test = run.ledger[run.ledger["partition"] == "test"]
+    return test.set_index(["method", "seed", "patient", "channel"])["p_nez"].sort_index()

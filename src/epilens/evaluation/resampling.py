@@ -1,0 +1,311 @@
+"""Paired patient bootstrap, and within-patient permutation of BCR-Net's scores.
+
+Patients are what is resampled: the channels of one patient are not independent. Nothing is fitted
+or chosen here; both read frozen out-of-fold scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from epilens.errors import LedgerError
+from epilens.evaluation.scoring import METRICS, score
+from epilens.fusion import LOCKED_WEIGHT, fuse_scores
+from epilens.thresholds import confusion_metrics
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BLOCK = 2_000_000
+"""Numbers that are worked on at once: about 16 MB an array, however many draws are asked for."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How much better `a` is than `b`, patient by patient."""
+
+    a: str
+    b: str
+    metric: str
+    estimate: float
+    """Mean paired difference a - b."""
+    low: float
+    high: float
+    """The 95 % percentile interval."""
+    patients: int
+    """Those for whom the metric is defined."""
+    below_zero: float
+    """Share of draws in which a was worse than b."""
+    draws: int
+
+
+def compare(
+    ledger: pd.DataFrame, a: str, b: str, metric: str, draws: int = 10_000, seed: int = 0
+) -> Comparison:
+    """Paired patient bootstrap of method `a` against method `b`.
+
+    A patient's metric is averaged over seeds first. Patients for whom it is undefined are left out.
+    """
+    return compare_scores(score(ledger[ledger["method"].isin([a, b])]), a, b, metric, draws, seed)
+
+
+def compare_scores(
+    scores: pd.DataFrame, a: str, b: str, metric: str, draws: int = 10_000, seed: int = 0
+) -> Comparison:
+    """`compare`, from the rows of `score`."""
+    first, second = patient_means(scores, a, metric), patient_means(scores, b, metric)
+    if set(first.index) != set(second.index):
+        raise LedgerError(
+            f"compare: expected the same patients for {a} and {b}, found {len(first)} and "
+            f"{len(second)}. Run both on the same cohort."
+        )
+    return compare_patients((first - second).dropna(), a, b, metric, draws, seed)
+
+
+def compare_patients(
+    differences: pd.Series, a: str, b: str, metric: str, draws: int = 10_000, seed: int = 0
+) -> Comparison:
+    """`compare`, from one paired difference per patient."""
+    differences = differences.sort_index()  # the order of a ledger's rows must not matter
+    if not len(differences):
+        raise LedgerError(f"compare: expected patients with {metric} defined, found none.")
+    means = bootstrap(differences.to_numpy(), draws, seed)
+    low, high = interval(means)
+    return Comparison(
+        a,
+        b,
+        metric,
+        float(differences.mean()),
+        low,
+        high,
+        len(differences),
+        float((means < 0).mean()),
+        draws,
+    )
+
+
+def patient_means(scores: pd.DataFrame, method: str, metric: str) -> pd.Series:
+    """One metric of one method by patient, averaged over seeds; NaN where it is undefined."""
+    if metric not in METRICS:
+        raise LedgerError(
+            f"compare: expected one of the metrics {', '.join(METRICS)}, found {metric!r}."
+        )
+    rows = scores[scores["method"] == method]
+    if not len(rows):
+        raise LedgerError(
+            f"compare: expected the method {method!r} in the ledger, found "
+            f"{', '.join(dict.fromkeys(scores['method'])) or 'none'}."
+        )
+    return rows.groupby("patient")[metric].mean()
+
+
+def bootstrap(values: ArrayLike, draws: int = 10_000, seed: int = 0) -> Floats:
+    """Means of `draws` resamples of the patients, with replacement; values : (patient,)."""
+    values = np.asarray(values, np.float64)
+    rng, n = np.random.default_rng(seed), len(values)
+    return np.concatenate(
+        [values[rng.integers(n, size=(rows, n))].mean(axis=1) for rows in _blocks(draws, n)]
+    )
+
+
+def interval(means: Floats, level: float = 0.95) -> tuple[float, float]:
+    """Percentile interval of bootstrap means."""
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _blocks(rows: int, columns: int) -> Iterator[int]:
+    """Row counts of blocks that together have `rows` rows and each fit into BLOCK numbers."""
+    most = max(1, BLOCK // max(columns, 1))
+    while rows > 0:
+        yield min(rows, most)
+        rows -= most
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """Observed metrics of CDEL, and what they are when BCR-Net's scores are shuffled."""
+
+    observed: dict[str, float]
+    null: dict[str, Floats]
+    """(permutation,) each."""
+
+    def p(self, metric: str) -> float:
+        """One-sided corrected p: (1 + k)/(1 + n), k of n shuffles being at least as good."""
+        null = self.null[metric]
+        if np.isnan(self.observed[metric]):
+            return float("nan")
+        # Sums in another order differ in the last digits; a shuffle that changes nothing is a tie.
+        k = int((null >= self.observed[metric] - 1e-12).sum())
+        return (1 + k) / (1 + len(null))
+
+
+def permute_within_patients(
+    ledger: pd.DataFrame,
+    permutations: int = 1000,
+    seed: int = 0,
+    weight: float = LOCKED_WEIGHT,
+) -> Permutation:
+    """Shuffle BCR-Net's scores among the channels of each patient, in each seed, and score CDEL.
+
+    PRQ-Net's scores, the weight and CDEL's thresholds stay as they are in the ledger. Metrics are
+    averaged over patients, then over seeds.
+    """
+    parts = list(_patients(ledger))
+    seeds = sorted({part.seed for part in parts})
+    per_seed = [
+        _means([part for part in parts if part.seed == s], permutations, seed, weight)
+        for s in seeds
+    ]
+    means = {name: np.mean([values[name] for values in per_seed], axis=0) for name in METRICS}
+    return Permutation(
+        {name: float(values[0]) for name, values in means.items()},
+        {name: values[1:] for name, values in means.items()},
+    )
+
+
+def _means(
+    parts: Sequence[PatientScores], permutations: int, seed: int, weight: float
+) -> dict[str, Floats]:
+    """Means over the patients of one seed: (1 + permutations,), the observed value first."""
+    sums = {name: np.zeros(1 + permutations) for name in METRICS}
+    patients = dict.fromkeys(METRICS, 0)
+    for part in parts:
+        rng = np.random.default_rng(np.random.SeedSequence([seed, part.seed, part.index]))
+        for name, values in _score_shuffles(part, permutations, rng, weight).items():
+            sums[name] += values
+            patients[name] += 1
+    nobody = np.full(1 + permutations, np.nan)
+    return {name: sums[name] / patients[name] if patients[name] else nobody for name in METRICS}
+
+
+@dataclass(frozen=True)
+class PatientScores:
+    """One patient of one seed: both branches, labels, and CDEL's threshold."""
+
+    seed: int
+    index: int
+    prq: Floats
+    bcr: Floats
+    is_ez: Bools
+    threshold: float
+
+
+def _patients(ledger: pd.DataFrame) -> Iterator[PatientScores]:
+    """Test patients by seed and name, channels by name: the order of the rows does not matter."""
+    key = ["seed", "patient", "channel"]
+    test = ledger[ledger["partition"] == "test"]
+    prq, bcr, cdel = (_rows_of(test, name)[[*key, "is_ez", "p_nez", "threshold"]] for name in _CORE)
+    merged = prq.merge(bcr[[*key, "p_nez"]], on=key, suffixes=("", "_bcr"), validate="1:1")
+    merged = merged.drop(columns="threshold").merge(cdel[[*key, "threshold"]], on=key)
+    if not len(prq) == len(bcr) == len(cdel) == len(merged):
+        raise LedgerError("permute: expected the same channels in prq, bcr and cdel.")
+    index = {name: i for i, name in enumerate(sorted(set(merged["patient"])))}
+    for group, part in merged.sort_values(key).groupby(["seed", "patient"]):
+        network_seed, patient = tuple(group)
+        yield PatientScores(
+            int(network_seed),
+            index[patient],
+            part["p_nez"].to_numpy(np.float64),
+            part["p_nez_bcr"].to_numpy(np.float64),
+            part["is_ez"].to_numpy(bool),
+            float(part["threshold"].iloc[0]),
+        )
+
+
+_CORE = ("prq", "bcr", "cdel")
+
+
+def _rows_of(test: pd.DataFrame, method: str) -> pd.DataFrame:
+    rows = test[test["method"] == method]
+    if not len(rows):
+        raise LedgerError(f"permute: expected the method {method!r} in the ledger, found none.")
+    return rows
+
+
+def _score_shuffles(
+    part: PatientScores, permutations: int, rng: np.random.Generator, weight: float
+) -> dict[str, Floats]:
+    """Metrics of the scores as they are, then of each shuffle."""
+    rate = partial(score_rows, is_ez=part.is_ez, threshold=part.threshold)
+    blocks = [rate(fuse_scores(part.prq, part.bcr, weight)[None])]
+    for rows in _blocks(permutations, len(part.bcr)):
+        shuffled = rng.permuted(np.broadcast_to(part.bcr, (rows, len(part.bcr))), axis=1)
+        blocks.append(rate(fuse_scores(part.prq, shuffled, weight)))
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def score_rows(p_nez: Floats, is_ez: Bools, threshold: float) -> dict[str, Floats]:
+    """Every metric of each row of scores, p_nez : (row, channel); ranking only if it is defined."""
+    called = p_nez < threshold
+    positive, tp = called.sum(axis=1), called[:, is_ez].sum(axis=1)
+    fp, K = positive - tp, int(is_ez.sum())
+    decided = confusion_metrics(tp, fp, K - tp, len(is_ez) - K - fp)
+    return decided | rank_rows(p_nez, is_ez) if 0 < K < len(is_ez) else decided
+
+
+def rank_rows(p_nez: Floats, is_ez: Bools) -> dict[str, Floats]:
+    """`scoring.ranking_metrics` of each row, p_nez : (row, channel); both classes must be there."""
+    # A score in [0, 1] leaves the two highest bits free, so that its label fits below it: sorting
+    # whole numbers is several times quicker than sorting an index, and loses nothing.
+    bits = (np.ascontiguousarray(p_nez) + 0.0).view(np.int64)
+    key = np.sort((bits << 1) | is_ez, axis=1)  # (row, place), most EZ-like first
+    marks = key & 1
+    ez, found = marks.astype(np.float64), np.cumsum(marks, axis=1).astype(np.float64)
+    end = (key[:, 1:] >> 1) != (key[:, :-1] >> 1)
+    first = 1 / (1 + ez.argmax(axis=1))
+    tied = np.flatnonzero(~end.all(axis=1))
+    if len(tied):
+        ez[tied], found[tied], first[tied] = _average_ties(ez[tied], end[tied])
+    return _from_places(ez, found, int(is_ez.sum())) | {"mrr_ez": first}
+
+
+def _from_places(ez: Floats, found: Floats, K: int) -> dict[str, Floats]:
+    """Metrics from the chance of EZ at each place, and the EZ found down to it if it is one."""
+    n = ez.shape[1]
+    place = np.arange(1, n + 1)
+    discount = 1 / np.log2(place + 1)
+    sums = ez @ np.stack([place, discount / discount[:K].sum(), (place <= K) / K], axis=1)
+    return {
+        # The EZ places add up to K(K + 1)/2 if all EZ come first, each NEZ ahead adds one.
+        "auroc": 1 - (sums[:, 0] - K * (K + 1) / 2) / (K * (n - K)),
+        "ez_auprc": (ez * found) @ (1 / place) / K,
+        "ndcg_ez": sums[:, 1],
+        "recall_at_k": sums[:, 2],
+        "top1_ez": ez[:, 0],
+    }
+
+
+def _average_ties(ez: Floats, end: Bools) -> tuple[Floats, Floats, Floats]:
+    """The same over all orders of tied channels: chance of EZ, EZ found, 1/rank of the first."""
+    rows, n = ez.shape
+    places = np.broadcast_to(np.arange(n), (rows, n))
+    edge = np.ones((rows, 1), bool)
+    start = np.maximum.accumulate(np.where(np.hstack([edge, end]), places, 0), axis=1)
+    last = np.where(np.hstack([end, edge]), places, n)[:, ::-1]
+    stop = np.minimum.accumulate(last, axis=1)[:, ::-1] + 1
+    total = np.hstack([np.zeros((rows, 1)), np.cumsum(ez, axis=1)])
+    ahead = np.take_along_axis(total, start, axis=1)
+    inside, size = np.take_along_axis(total, stop, axis=1) - ahead, stop - start
+    # Given an EZ channel at a place, each place before it holds another one with this chance.
+    others = np.maximum(inside - 1, 0) / np.maximum(size - 1, 1)
+    found = ahead + 1 + (places - start) * others
+    group = (inside > 0).argmax(axis=1)[:, None]
+    at = [np.take_along_axis(a, group, axis=1) for a in (start, size, inside)]
+    first = [_first_of(*row) for row in np.hstack(at).astype(int).tolist()]
+    return inside / size, found, np.array(first)
+
+
+def _first_of(ahead: int, size: int, ez: int) -> float:
+    """Expected 1/rank of the first of `ez` channels, shuffled among `size` behind `ahead`."""
+    orders = comb(size, ez)
+    return sum(
+        comb(size - place, ez - 1) / orders / (ahead + place) for place in range(1, size - ez + 2)
+    )

@@ -1,0 +1,164 @@
+"""Every registered analysis keeps the contract: a new one is tested by being registered."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from epilens.analyses import ANALYSES, Run, ablation, analyse, loco, main, open_run, sentence
+from epilens.analyses.figures import FIGURES, figure_of
+from epilens.analyses.tables import format_of, heading
+from epilens.errors import CubeError, EpilensError, LedgerError
+from epilens.methods import METHODS
+
+NAMES = (
+    *("cohort", "demographics", "main", "ablation", "quantile", "objective-variants"),
+    *("fusion-sweep", "permutation", "bootstrap", "hard-channels", "cross-seizure", "loco"),
+    *("loco-bootstrap", "per-seed", "ranking", "centers", "rich-inputs", "audit"),
+)
+
+
+@pytest.fixture(scope="module")
+def frames(full):
+    return {name: analyse(name, full) for name in ANALYSES}
+
+
+def test_the_contract_s_names_are_there():
+    assert sorted(ANALYSES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_frame_is_plain_and_has_the_paper_beside_it(name, frames):
+    frame, analysis = frames[name], ANALYSES[name]
+    assert len(frame)
+    assert frame.index.tolist() == list(range(len(frame)))
+    assert all(isinstance(column, str) for column in frame.columns)
+    assert not frame.duplicated(list(analysis.keys) or None).any()
+    for column in frame.select_dtypes("number"):
+        assert format(1.0, format_of(column, analysis.formats))
+        assert heading(column)
+    if analysis.paper is not None:
+        told = [c for c in analysis.paper if c not in analysis.keys]
+        assert set(analysis.keys) <= set(frame)
+        assert {f"paper_{column}" for column in told} <= set(frame)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
+    text = sentence(name, frames[name], full)
+    assert text.startswith("The paper: ")
+    assert text.endswith(("They agree.", "They differ."))
+    assert "nan" not in text
+
+
+def test_simulated_patients_prove_nothing(frames, tampered, cubes):
+    setting = tampered / "small" / "run.json"
+    setting.write_text(setting.read_text().replace("Center 1", "Center 1 (simulated)"))
+    text = sentence("per-seed", frames["per-seed"], open_run(tampered / "small"))
+    assert text.endswith("Simulated patients: this proves nothing clinical.")
+
+
+@pytest.mark.parametrize("name", [name for name in ANALYSES if ANALYSES[name].draw])
+def test_drawing_fills_the_axes_and_changes_nothing_else(name, frames):
+    frame = frames[name].copy()
+    axes = Figure().subplots(1, ANALYSES[name].panels, squeeze=False)[0]
+    ANALYSES[name].draw(frame, axes)
+    pd.testing.assert_frame_equal(frame, frames[name])
+    for ax in axes:
+        assert ax.get_xlabel()
+        assert ax.has_data()
+        assert ax.get_ylabel() or ax.get_yticklabels()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_has_a_letter_for_each_panel(name, frames):
+    figure = figure_of({part: frames[part] for part in FIGURES[name].analyses}, "A note.")
+    letters = [ax.get_title(loc="left") for ax in figure.axes]
+    several = len(letters) > 1
+    assert letters == ([f"({c})" for c in "abc"[: len(letters)]] if several else [""])
+    assert figure.get_supxlabel() == "A note."
+    figure.canvas.draw()
+
+
+def test_a_table_cannot_be_drawn(frames):
+    with pytest.raises(ValueError, match="main: expected an analysis that is drawn"):
+        figure_of({"main": frames["main"]})
+
+
+def test_each_column_of_the_paper_stands_behind_its_own(frames):
+    columns = frames["ablation"].columns.tolist()
+    at = columns.index("macro_f1")
+    assert columns[at : at + 4] == [
+        "macro_f1",
+        "macro_f1_sd",
+        "paper_macro_f1",
+        "paper_macro_f1_sd",
+    ]
+
+
+def test_the_folder_of_a_run_is_enough(small):
+    pd.testing.assert_frame_equal(analyse("ranking", small.folder), analyse("ranking", small))
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(small):
+    with pytest.raises(EpilensError, match="Did you mean 'cohort'"):
+        analyse("cohrt", small)
+
+
+def test_missing_methods_are_refused_with_the_command_that_adds_them(small):
+    message = "ablation: .* found no prq/base, .*--only prq/base --only prq/temporal"
+    with pytest.raises(LedgerError, match=message):
+        analyse("ablation", small)
+    with pytest.raises(LedgerError, match="rich-inputs: expected methods named rich/"):
+        analyse("rich-inputs", small)
+
+
+def test_missing_cubes_and_runs_are_refused_with_what_to_do(runs, tampered, cubes):
+    (tampered / "loco" / "ledger.parquet").unlink()
+    alone = open_run(tampered / "small", cubes)
+    assert alone.loco is None
+    with pytest.raises(LedgerError, match=r"expected a leave-one-center-out run .*splits\.kind"):
+        analyse("loco", alone)
+    with pytest.raises(LedgerError, match=r"cohort: expected the cubes.*--cubes CUBES"):
+        analyse("cohort", Run(runs / "small"))
+
+
+def test_the_run_remembers_its_cubes_as_long_as_they_are_there(tampered, cubes):
+    setting = tampered / "small" / "run.json"
+    told = json.loads(setting.read_text())
+    setting.write_text(json.dumps(told | {"cubes": str(cubes)}))
+    assert open_run(tampered / "small").cubes == cubes
+    setting.write_text(json.dumps(told | {"cubes": str(cubes / "gone")}))
+    assert open_run(tampered / "small").cubes is None
+
+
+def test_an_unfinished_run_is_refused(tampered):
+    (tampered / "small" / "ledger.parquet").unlink()
+    with pytest.raises(LedgerError, match=r"expected a finished run with ledger\.parquet"):
+        open_run(tampered / "small")
+
+
+def test_the_loco_run_beside_is_found_and_another_cohort_s_is_refused(tampered, cubes):
+    assert open_run(tampered / "small").loco.name == "loco"
+    setting = tampered / "loco" / "run.json"
+    digest = open_run(tampered / "small").setting["cohort_digest"]
+    setting.write_text(setting.read_text().replace(digest, "another"))
+    assert open_run(tampered / "small").loco is None
+    with pytest.raises(LedgerError, match=r"expected the cohort of .* found another one"):
+        open_run(tampered / "small", loco=tampered / "loco")
+
+
+def test_cubes_of_another_description_are_refused(tampered, cubes):
+    setting = tampered / "small" / "run.json"
+    setting.write_text(setting.read_text().replace("sub-01-0", "other"))
+    with pytest.raises(CubeError, match=r"expected the cube of sub-01 that .* was made from"):
+        analyse("cohort", open_run(tampered / "small", cubes))
+
+
+def test_the_methods_of_the_paper_s_tables_are_registered():
+    named = {*main.PAPER["method"], *ablation.PAPER["method"], *loco.METHODS}
+    named |= {name for analysis in ANALYSES.values() for name in analysis.needs}
+    assert named <= set(METHODS)

@@ -1,0 +1,101 @@
+"""The page of all analyses: files, caveats, a failed audit stops it, nothing from the network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import matplotlib.image
+import pandas as pd
+import pytest
+import torch
+
+from epilens.analyses import ANALYSES, open_run
+from epilens.errors import LedgerError
+from epilens.evaluation.ledger import read_ledger
+from epilens.evaluation.protocol import run
+from epilens.plan import Plan, Runtime
+from epilens.report.reproduction import find, in_paper_s_order, reproduce, write_page
+from epilens.testing import make_cohort
+
+PLAN = Plan(name="small", seeds=(1, 2), smoke=True).override(
+    splits={"folds": 2}, training={"epochs": 1, "least_epochs": 1}, methods=("prq", "bcr", "cdel")
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.set_num_threads(1)
+    cohort = make_cohort(tmp_path_factory.mktemp("cubes"), patients=10)
+    return run(PLAN, cohort, Runtime(out=tmp_path_factory.mktemp("runs")))
+
+
+@pytest.fixture(scope="module")
+def made(folder, tmp_path_factory):
+    out, told = tmp_path_factory.mktemp("page"), []
+    page = reproduce(open_run(folder), out, lambda note, steps: told.append(note))
+    assert told == in_paper_s_order()
+    return page
+
+
+def test_the_audit_comes_first():
+    assert in_paper_s_order()[0] == "audit"
+    assert sorted(in_paper_s_order()) == sorted(ANALYSES)
+
+
+def test_every_table_and_figure_is_there_in_every_form(made):
+    tables, figures = made.parent / "tables", made.parent / "figures"
+    names = {p.stem for p in tables.glob("*.csv")}
+    assert {"audit", "main", "permutation", "cross-seizure", "cohort", "ranking"} <= names
+    for kind in ("md", "tex"):
+        assert {p.stem for p in tables.glob(f"*.{kind}")} == names
+    for name in ("fusion", "mechanism", "centers"):
+        assert (figures / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
+        assert (figures / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert matplotlib.image.imread(figures / f"{name}.png").std() > 0.01  # not empty
+    assert len(pd.read_csv(tables / "main.csv")) == 3
+
+
+def test_the_page_is_one_file_that_says_what_it_is(made):
+    text = made.read_text(encoding="utf-8")
+    assert "Smoke plan" in text.split("<nav>")[0]
+    assert "For research, not for diagnosis." in text.split("<nav>")[0]
+    assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
+    assert "<script" not in text
+    sources = re.findall(r'src="([^"]{0,30})', text)
+    assert sources
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    links = re.findall(r'href="([^"]*)"', text)
+    assert all(link.startswith(("#", "tables/")) for link in links)
+    assert all((made.parent / link).exists() for link in links if link.startswith("tables/"))
+    assert all(f'id="{link[1:]}"' in text for link in links if link.startswith("#"))
+
+
+def test_what_the_run_lacks_is_listed_with_the_command(made):
+    missing = made.read_text(encoding="utf-8").split("Not in this run")[1]
+    assert "leave-one-center-out" in missing
+    assert "--only prq/base" in missing
+
+
+def test_the_same_run_gives_the_same_bytes(made, folder, tmp_path):
+    again = reproduce(open_run(folder), tmp_path)
+    assert again.read_bytes() == made.read_bytes()
+
+
+def test_a_failed_audit_stops_everything(folder, tmp_path):
+    ledger = read_ledger(folder / "ledger.parquet")
+    cell = (ledger["method"] == "prq") & (ledger["seed"] == 1) & (ledger["fold"] == "0")
+    ledger.loc[cell, "threshold"] = 0.123  # not what validation selects
+    broken = tmp_path / "small"
+    broken.mkdir()
+    for name in ("run.json", "plan.toml", "split.csv"):
+        (broken / name).write_bytes((folder / name).read_bytes())
+    ledger.to_parquet(broken / "ledger.parquet")
+    with pytest.raises(LedgerError, match="audit: expected every check to pass, found"):
+        reproduce(open_run(broken), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_alone_links_nothing(folder, tmp_path):
+    path = write_page(find(open_run(folder)), tmp_path / "one.html")
+    assert "tables/" not in Path(path).read_text(encoding="utf-8")

@@ -1,0 +1,68 @@
+"""One frame in every form: cells join mean and SD, hostile text stays text."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from epilens.report.tables import columns, in_latex, print_frame, to_html, to_latex, to_markdown
+
+FRAME = pd.DataFrame(
+    {
+        "method": ["prq", "<img src=x>"],
+        "patients": [80, 7],
+        "macro_f1": [0.62824, np.nan],
+        "macro_f1_sd": [0.0018, np.nan],
+        "paper_macro_f1": [0.6282, np.nan],
+        "paper_macro_f1_sd": [0.0018, np.nan],
+        "passed": [True, False],
+        "ez_fraction_bias": [0.0125, -0.5],
+    }
+)
+FORMATS = {"ez_fraction_bias": "+.3f"}
+
+
+def test_cells_are_what_people_read():
+    shown = {c.heading: c for c in columns(FRAME, FORMATS)}
+    assert shown["Macro-F1"].cells == ["0.6282 ± 0.0018", "–"]
+    assert shown["paper: Macro-F1"].cells == ["0.6282 ± 0.0018", "–"]
+    assert shown["paper: Macro-F1"].paper
+    assert shown["Patients"].cells == ["80", "7"]
+    assert shown["Passed"].cells == ["yes", "no"]
+    assert shown["EZ-frac. bias"].cells == ["+0.013", "-0.500"]
+    assert [c.numbers for c in columns(FRAME, FORMATS)][:3] == [False, True, True]
+
+
+def test_the_terminal_has_the_paper_s_value_in_brackets(capsys):
+    print_frame("Title", FRAME, FORMATS)
+    out = capsys.readouterr().out
+    assert "0.6282 ± 0.0018 [0.6282 ± 0.0018]" in re.sub(r"\s+", " ", out)
+    assert max(map(len, out.splitlines())) <= 110
+
+
+def test_latex_is_complete_and_escaped():
+    text = to_latex(FRAME, FORMATS, "50 % of A_1 & B", "main")
+    assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 1
+    body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
+    assert len(body) == 2
+    assert all(line.count(" & ") == 5 and line.endswith(r"\\") for line in body)
+    assert r"\caption{50 \% of A\_1 \& B}" in text
+    assert r"$\pm$" in text
+    assert in_latex("{}\\~") == r"\{\}\textbackslash{}\textasciitilde{}"
+
+
+def test_markdown_has_one_line_per_row_and_no_open_tag():
+    lines = to_markdown(FRAME, FORMATS).splitlines()
+    assert len(lines) == 4
+    assert {line.count(" | ") for line in lines} == {5}
+    assert "<img" not in "".join(lines)
+
+
+def test_html_shows_hostile_names_as_text():
+    text = to_html(FRAME, FORMATS)
+    assert "&lt;img src=x&gt;" in text
+    assert "<img" not in text
+    assert text.count("<tr>") == 3
+    assert 'class="number paper"' in text
