@@ -116,12 +116,14 @@ def _figure(findings: Findings, name: str, kind: str) -> bytes:
 
 def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:
     """One self-contained HTML page; with `files`, it links the tables beside it."""
-    sections = [_section(findings, name, files) for name in findings.frames]
+    # The audit was computed first and is long: it stands behind what it vouches for.
+    shown = sorted(findings.frames, key=lambda name: name == "audit")
+    sections = [_section(findings, name, files) for name in shown]
     sections += [_lacking(findings)] if findings.missing else []
     links = "".join(
         f'<li><a href="#{name}">{html.escape(ANALYSES[name].title)}</a> '
         f"<small>{html.escape(ANALYSES[name].shows)}</small></li>"
-        for name in findings.frames
+        for name in shown
     )
     said = "".join(f"<p>{html.escape(text)}</p>" for text in caveats(findings.run.folder))
     page = _PAGE.format(
