@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from epilens.data.simulate import simulate
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """The tensors of tests are tiny, and the test workers share the cores."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

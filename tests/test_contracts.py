@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from epilens.errors import MethodError
 from epilens.evidence.cube import blind
@@ -31,7 +30,6 @@ line-length-change high-frequency-change random""".split()  # noqa: SIM905
 @pytest.fixture(scope="module")
 def patients():
     """Unequal rates, one seizure, one class only, a channel that one seizure lacks."""
-    torch.set_num_threads(1)  # these patients are too small to share
     kinds = [
         {"seizures": 2},
         {"seizures": 1},

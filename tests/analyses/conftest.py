@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from epilens.analyses import Run, open_run
 from epilens.evaluation.ledger import read_ledger, with_thresholds, write_ledger
@@ -37,14 +36,11 @@ def runs(cubes, tmp_path_factory):
     """Folder with the runs `small` and `loco`."""
     from epilens.evidence.cube import open_cohort
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("runs")
     cohort = open_cohort(cubes)
     go(PLAN, cohort, Runtime(out=out))
     loco = PLAN.override(name="loco", splits={"kind": "leave-one-center-out"})
     go(loco, cohort, Runtime(out=out))
-    torch.set_num_threads(threads)
     return out
 
 

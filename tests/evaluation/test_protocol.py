@@ -27,7 +27,6 @@ PLAN = Plan(name="test", seeds=(1, 2)).override(
 
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory):
-    torch.set_num_threads(1)
     return make_cohort(tmp_path_factory.mktemp("cohort"))
 
 
@@ -95,7 +94,6 @@ def test_adding_a_method_reruns_nothing(folder, cohort):
 def test_a_killed_run_resumes_to_identical_bytes(folder, cohort, tmp_path):
     code = """
 import os, pathlib, sys
-import torch; torch.set_num_threads(1)
 from epilens import open_cohort, run, Plan, Runtime
 left = [3]
 def tick(note, steps):

@@ -25,14 +25,6 @@ REPOSITORIES = {"timeconv-cnn": "microsoft/resnet-18", "clap": "laion/clap-htsat
 BOTH = sorted(FOLDERS)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
     """The two checkpoints with other sizes and random weights, as their makers save them."""

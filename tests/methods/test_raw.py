@@ -23,14 +23,6 @@ from epilens.testing import make_patient
 SMOKE = Plan(smoke=True).override(baselines={"epochs": 1})
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def patients():
     """Two seizures, one seizure, another number of channels."""

@@ -19,14 +19,6 @@ from epilens.testing import make_patient
 SMOKE = Plan(smoke=True).override(baselines={"epochs": 2})
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def patients():
     """Five to fit, one more to test; unequal channels, a patient with one seizure, two centers."""

@@ -16,7 +16,7 @@ from epilens.errors import ModelError
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet
 from epilens.networks.encoder import EncoderSpec
-from epilens.networks.model import Branch, Member, Model, open_model, save_model
+from epilens.networks.model import Branch, Member, Model, assured, open_model, save_model, sign
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.released import import_released, read_checkpoint
 from epilens.networks.training import as_tensors, build
@@ -79,6 +79,16 @@ def checkpoint(path: Path, name: str, seed: int = 42, fold: int = 0, **changes) 
     return {key: value.double().numpy() for key, value in state.items()}
 
 
+ASSURANCE = {
+    "patients": 12,
+    "calibration": {"slope": 1.5, "intercept": -0.25, "brier_raw": 0.2, "brier": 0.15},
+    "sets": [
+        {"coverage": 0.8, "cut": 0.625, "reached": 0.84, "share": 0.5},
+        {"coverage": 0.9, "cut": None, "reached": 1.0, "share": 1.0},
+    ],
+}
+
+
 @pytest.fixture(scope="module")
 def cube():
     return make_cube(seizures=2, channels=5, fs=128.0)
@@ -93,7 +103,7 @@ def model(cube):
         bcr = Branch(build(BCRNet, seed), standardizer)
         members.append(Member(seed, "0", prq, bcr))
     about = {"source": "test", "simulated": True, "cohort": {"patients": 3}}
-    return Model(tuple(members), 0.4, 0.2, about)
+    return Model(tuple(members), 0.4, 0.2, about, ASSURANCE)
 
 
 def test_opening_what_was_saved_gives_the_same_scores(model, cube, tmp_path):
@@ -101,6 +111,7 @@ def test_opening_what_was_saved_gives_the_same_scores(model, cube, tmp_path):
     again = open_model(tmp_path / "model")
     pd.testing.assert_frame_equal(again.predict(cube), model.predict(cube))
     assert (again.threshold, again.weight, again.about) == (0.4, 0.2, model.about)
+    assert again.assurance == ASSURANCE
 
 
 def test_the_ensemble_is_the_mean_of_its_fused_members(model, cube):
@@ -116,6 +127,12 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
     assert "For research, not for diagnosis" in card
     assert "Trained on simulated patients" in card
     assert "members: 2" in card
+    assert "Brier score 0.200 before, 0.150 after" in card
+    assert "coverage 80%: p_nez up to 0.625; holds 84% of EZ contacts out of fold" in card
+    assert "coverage 90%: too few patients, all contacts" in card
+    assert assured({}) == [
+        "no calibration, no set of stated coverage, no distance to a training cohort"
+    ]
 
 
 def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
@@ -126,20 +143,40 @@ def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
     pd.testing.assert_frame_equal(open_model(tmp_path / "odd").predict(cube), odd.predict(cube))
 
 
-def test_a_changed_byte_is_refused(model, tmp_path):
+@pytest.mark.parametrize("name", ["member-01.safetensors", "model.json", "MODEL_CARD.md"])
+@pytest.mark.parametrize("at", [-2, 0.4, 0.7])
+def test_a_changed_byte_is_refused(model, tmp_path, name, at):
     path = save_model(model, tmp_path / "model")
-    file = path / "member-01.safetensors"
+    file = path / name
     content = bytearray(file.read_bytes())
-    content[-1] ^= 1
+    content[at if at < 0 else int(at * len(content))] ^= 1
     file.write_bytes(bytes(content))
-    with pytest.raises(ModelError, match=r"member-01.safetensors is not what it was"):
+    with pytest.raises(ModelError, match=rf"{name} is not what it was|model\.json, found none"):
+        open_model(path)
+
+
+def test_a_threshold_cannot_be_changed_by_hand(model, tmp_path):
+    path = save_model(model, tmp_path / "model")
+    text = (path / "model.json").read_text(encoding="utf-8")
+    assert '"threshold": 0.4' in text
+    (path / "model.json").write_text(text.replace('"threshold": 0.4', '"threshold": 0.9'))
+    with pytest.raises(ModelError, match=r"model\.json is not what it was"):
+        open_model(path)
+
+
+def test_a_model_without_signature_is_refused(model, tmp_path):
+    path = save_model(model, tmp_path / "model")
+    tree = json.loads((path / "model.json").read_text())
+    del tree["signature"]
+    (path / "model.json").write_text(json.dumps(tree))
+    with pytest.raises(ModelError, match=r"model\.json is not what it was"):
         open_model(path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 99}, "expected model format 1, found 99"),
+        ({"format": 1}, "expected model format 2, found 1. Train anew"),
         ({"descriptors": ["rms"]}, r"expected descriptors .* found \['rms'\]"),
         ({"members": [{"file": "../../etc/passwd", "seed": 0, "fold": "0"}]}, "inside the model"),
         ({"members": [{"file": "gone.safetensors", "seed": 0, "fold": "0"}]}, "expected gone"),
@@ -148,7 +185,7 @@ def test_a_changed_byte_is_refused(model, tmp_path):
 def test_a_model_that_does_not_fit_is_refused(model, tmp_path, change, message):
     path = save_model(model, tmp_path / "model")
     tree = json.loads((path / "model.json").read_text()) | change
-    (path / "model.json").write_text(json.dumps(tree))
+    (path / "model.json").write_bytes(sign(tree))
     with pytest.raises(ModelError, match=message):
         open_model(path)
 

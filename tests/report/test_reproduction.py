@@ -8,7 +8,6 @@ from pathlib import Path
 import matplotlib.image
 import pandas as pd
 import pytest
-import torch
 
 from epilens.analyses import ANALYSES, open_run
 from epilens.errors import LedgerError
@@ -25,7 +24,6 @@ PLAN = Plan(name="small", seeds=(1, 2), smoke=True).override(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    torch.set_num_threads(1)
     cohort = make_cohort(tmp_path_factory.mktemp("cubes"), patients=10)
     return run(PLAN, cohort, Runtime(out=tmp_path_factory.mktemp("runs")))
 
