@@ -6,8 +6,7 @@ models, seeds and folds see the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ import xarray as xr
 from epilens.analyses import Run
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
+from epilens.evaluation.protocol import one_thread
 from epilens.evaluation.resampling import score_rows
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
@@ -73,7 +73,7 @@ def subset_scores(run: Run) -> pd.DataFrame:
             "cross-seizure: expected patients with two seizures or more, found none in "
             f"{run.cubes}."
         )
-    with _one_thread():
+    with one_thread():
         return pd.DataFrame(_all_rows(run, matched))
 
 
@@ -88,19 +88,6 @@ def _all_rows(run: Run, matched: Mapping[str, list[int]]) -> list[dict[str, Any]
             for cell in cells:
                 rows += cell.rate(run, cube, chosen)
     return rows
-
-
-@contextmanager
-def _one_thread() -> Generator[None]:
-    """Threads that wait for each other on a busy machine cost ten times what they save here."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 Network = tuple[Any, Standardizer]

@@ -10,8 +10,9 @@ import hashlib
 import io
 import json
 import multiprocessing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -223,27 +224,38 @@ def _finished(cell: Cell) -> bool:
 
 
 def _execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
-    """Run cells here or on local processes with one thread each."""
+    """Run cells here or on local processes, with one thread each: the same bits either way."""
     if jobs <= 1:
         for cell in cells:
-            run_cell(cell)
+            _run_alone(cell)
             yield cell
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-        futures = {pool.submit(run_cell, cell): cell for cell in cells}
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        futures = {pool.submit(_run_alone, cell): cell for cell in cells}
         for future in as_completed(futures):
             future.result()
             yield futures[future]
 
 
-def _one_thread() -> None:
-    """For torch and for NumPy: more threads than cores only wait for each other."""
+@contextmanager
+def one_thread() -> Generator[None]:
+    """One thread for torch and for NumPy; the number of threads can change the last bits."""
     import torch
     from threadpoolctl import threadpool_limits
 
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    threadpool_limits(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _run_alone(cell: Cell) -> None:
+    with one_thread():
+        run_cell(cell)
 
 
 @lru_cache(maxsize=256)
