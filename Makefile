@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= demo-output
 
-.PHONY: help install demo test check bench docs lock clean
+.PHONY: help install demo test browser check bench docs lock clean
 
 help:
 	@echo "make demo    simulate a cohort and run the main job on it (results in $(DEMO)/)"
@@ -28,8 +28,14 @@ install: $(READY)
 demo: $(READY)
 	$(BIN)/epilens demo --out $(DEMO)
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/python -m pytest -n 2
+
+# The page of a localized patient is tested in a real browser; without one, these tests are skipped.
+browser:
+	@command -v chromium > /dev/null \
+	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) > /dev/null 2>&1 \
+	  || echo "no Chromium, and it cannot be installed here: the browser tests will be skipped"
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -13,7 +13,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods", "resampling")
+QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
+QUICK += ("resampling", "localize")
 LONG = ("cohort", "simulation")
 RESULTS = Path(__file__).parent / "results"
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
     from epilens.evidence.views import views
+    from epilens.localize import localize
     from epilens.networks.bcr import BCRNet
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
@@ -36,6 +37,7 @@ _HOME = {
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
+    "localize": "epilens.localize",
     "open_cohort": "epilens.evidence.cube",
     "open_run": "epilens.analyses",
     "read_bids": "epilens.data.bids",
@@ -56,6 +58,7 @@ __all__ = [
     "describe",
     "descriptors",
     "fuse",
+    "localize",
     "open_cohort",
     "open_run",
     "read_bids",

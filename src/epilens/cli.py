@@ -298,6 +298,70 @@ def train(
     typer.echo(save_model(model, out))
 
 
+@app.command()
+def localize(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL|METHOD", help="Model folder, or a training-free method.")
+    ],
+    recordings: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RECORDING...", help="Files, BIDS runs, or a patient's BIDS folder."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for page and table; holds many patients.")],
+    onset: Annotated[
+        list[str] | None, typer.Option(help="Seconds from the file's start; once for every file.")
+    ] = None,
+    electrodes: Annotated[
+        Path | None, typer.Option(help="TSV or CSV with name, x, y, z of the contacts.")
+    ] = None,
+    space: Annotated[
+        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
+    ] = "",
+    patient: Annotated[str, typer.Option(help="Code of the patient: letters and digits.")] = "",
+    exclude: Annotated[list[str] | None, typer.Option(help="Channel to leave out.")] = None,
+    resected: Annotated[
+        str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
+    ] = "",
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Another model or method to rank the contacts.")
+    ] = None,
+    plan: PlanFile = None,
+) -> None:
+    """Rank the contacts of one new patient: a page to pass on, and a BIDS table.
+
+    Research use only, not for diagnosis. Prints the page's path.
+    """
+    from epilens.report.localized import Request, run_localize
+
+    asked = Request(
+        model=model,
+        recordings=recordings,
+        out=out,
+        onsets=onset or (),
+        electrodes=electrodes,
+        space=space,
+        patient=patient,
+        exclude=exclude or (),
+        resected=resected,
+        compare=compare or (),
+        plan=plan,
+    )
+    typer.echo(run_localize(asked))
+
+
+@app.command()
+def view(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="--out folder of `localize`.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+) -> None:
+    """Show the pages of many patients in the browser, from this computer only; Ctrl-C ends it."""
+    from epilens.report.serve import view as serve
+
+    serve(folder, port, typer.echo)
+
+
 @model_app.command("show")
 def model_show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],

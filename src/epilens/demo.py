@@ -10,16 +10,20 @@ from epilens.analyses import ANALYSES, open_run
 from epilens.data.bids import read_bids
 from epilens.data.cohort import summarise
 from epilens.data.simulate import count_runs, simulate
+from epilens.evaluation.deploy import train
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import caveats, count_cells, run
 from epilens.evaluation.scoring import score
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
+from epilens.localize import STEPS, localize
 from epilens.methods import stores_of
+from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
+from epilens.report.page import write_report
 from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
 from epilens.terminal import progress, say
@@ -55,7 +59,22 @@ def run_demo(out: Path, jobs: int) -> Path:
     folder = _scores(plan, described, runtime)
     page = _page(folder, plan, described, runtime, out / "reproduction")
     say(f"every table and figure of the paper, for this cohort: {page}")
+    page = _localize_one(plan, described, cohort, out)
+    say(f"one new patient, localized by a model that never saw it: {page}")
     return out
+
+
+def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path) -> Path:
+    """Train on all patients but one, and localize that one from its files."""
+    others = Cohort({name: described.path(name) for name in described if name != PICTURED})
+    folder = out / "model"
+    if not folder.exists():  # a demo that is run again keeps its model
+        with progress("training a model", 2 * plan.splits.folds * len(plan.seeds)) as tick:
+            save_model(train(plan, others, tick), folder)
+    (files,) = cohort.glob(f"*/{PICTURED}")
+    with progress("localizing", STEPS) as tick:
+        found = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
+    return write_report(found, out / "localized")
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:

@@ -1,8 +1,11 @@
 """The Model: a folder of safetensors and JSON. Opening one never runs code from it.
 
-model.json            members, specs, threshold, fusion weight, plan, cohort, hashes
+model.json            members, specs, threshold, fusion weight, assurance, plan, cohort, hashes
 MODEL_CARD.md         the same for people
 member-NN.safetensors weights of both branches and their standardizers
+
+`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written by
+`epilens.evaluation.deploy` and read by `epilens.localize`.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,9 @@ from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, mas
 from epilens.networks.training import as_tensors, predict
 from epilens.storage import replace_folder
 
-FORMAT = 1
+FORMAT = 2
+CARD = "MODEL_CARD.md"
+_UNSIGNED = "0" * 64
 _AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
 
 
@@ -73,6 +78,8 @@ class Model:
     weight: float
     about: Mapping[str, Any]
     """Plan, training cohort, source, notes: plain JSON."""
+    assurance: Mapping[str, Any] = field(default_factory=dict)
+    """Calibration, set of contacts, distances to the cohort; empty where nothing is known."""
 
     def predict(self, cube: xr.Dataset) -> pd.DataFrame:
         """Mean over members: channel, p_nez, p_prq, p_bcr, and the spread of p_nez over members."""
@@ -95,7 +102,7 @@ def save_model(model: Model, path: str | Path) -> Path:
     """Write a model folder, whole or not at all."""
     files = {f"member-{i:02d}.safetensors": _pack(m) for i, m in enumerate(model.members)}
     first = model.members[0]
-    tree = {
+    tree: dict[str, Any] = {
         "format": FORMAT,
         "threshold": model.threshold,
         "weight": model.weight,
@@ -106,15 +113,22 @@ def save_model(model: Model, path: str | Path) -> Path:
             {"file": name, "seed": m.seed, "fold": m.fold}
             for name, m in zip(files, model.members, strict=True)
         ],
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         "about": dict(model.about),
+        "assurance": dict(model.assurance),
     }
+    files[CARD] = card(tree).encode()
+    tree["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     with replace_folder(Path(path)) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        (folder / "model.json").write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
-        (folder / "MODEL_CARD.md").write_text(card(tree), encoding="utf-8")
+        (folder / "model.json").write_bytes(sign(tree))
     return Path(path)
+
+
+def sign(tree: Mapping[str, Any]) -> bytes:
+    """The bytes of model.json: its own SHA-256 is taken with zeros in its place."""
+    blank = json.dumps(dict(tree) | {"signature": _UNSIGNED}, indent=1).encode() + b"\n"
+    return blank.replace(_UNSIGNED.encode(), hashlib.sha256(blank).hexdigest().encode())
 
 
 def open_model(path: str | Path) -> Model:
@@ -126,20 +140,32 @@ def open_model(path: str | Path) -> Model:
         name = str(about["file"])
         content = _read(path, name, tree["sha256"].get(name, ""))
         members.append(_unpack(content, tree["specs"], about, path / name))
-    return Model(tuple(members), tree["threshold"], tree["weight"], tree["about"])
+    _read(path, CARD, tree["sha256"].get(CARD, ""))
+    about, assurance = tree["about"], tree.get("assurance", {})
+    return Model(tuple(members), tree["threshold"], tree["weight"], about, assurance)
 
 
 def read_model_json(path: Path) -> dict[str, Any]:
     """What a model says about itself, checked as far as JSON can be."""
     try:
-        tree = json.loads((path / "model.json").read_text(encoding="utf-8"))
+        content = (path / "model.json").read_bytes()
+        tree = json.loads(content)
+        if not isinstance(tree, dict):
+            raise ValueError
     except (OSError, ValueError):
         raise ModelError(
             f"{path}: expected a model folder with model.json, found none that can be read. Make "
             "one with `epilens train`."
         ) from None
     if tree.get("format") != FORMAT:
-        raise ModelError(f"{path}: expected model format {FORMAT}, found {tree.get('format')!r}.")
+        raise ModelError(
+            f"{path}: expected model format {FORMAT}, found {tree.get('format')!r}. Train anew, or "
+            "import the checkpoints anew."
+        )
+    signature = str(tree.get("signature", "")).encode()
+    blank = content.replace(signature, _UNSIGNED.encode()) if len(signature) == 64 else content
+    if hashlib.sha256(blank).hexdigest().encode() != signature:
+        raise _changed(path, "model.json")
     for what, known in (("descriptors", list(DESCRIPTORS)), ("views", list(VIEWS))):
         if tree.get(what) != known:
             raise ModelError(
@@ -156,11 +182,15 @@ def _read(folder: Path, name: str, expected: str) -> bytes:
     except OSError:
         raise ModelError(f"{folder}: expected {name}, found none. Copy the whole folder.") from None
     if hashlib.sha256(content).hexdigest() != expected:
-        raise ModelError(
-            f"{folder}: {name} is not what it was when the model was written (SHA-256 differs). "
-            "Copy the model again from its source."
-        )
+        raise _changed(folder, name)
     return content
+
+
+def _changed(folder: Path, name: str) -> ModelError:
+    return ModelError(
+        f"{folder}: {name} is not what it was when the model was written (SHA-256 differs). "
+        "Copy the model again from its source."
+    )
 
 
 def _pack(member: Member) -> bytes:
@@ -237,9 +267,30 @@ def card(tree: Mapping[str, Any]) -> str:
         f"- source: {about.get('source', 'unknown')}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
         *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
+        *(f"- {line}" for line in assured(tree.get("assurance", {}))),
         *(f"- note: {note}" for note in about.get("notes", [])),
     ]
     return "\n".join(lines) + "\n"
+
+
+def assured(assurance: Mapping[str, Any]) -> list[str]:
+    """What a model knows about how sure it is, one line each."""
+    if not assurance:
+        return ["no calibration, no set of stated coverage, no distance to a training cohort"]
+    calibration = assurance["calibration"]
+    lines = [
+        f"calibrated on {assurance['patients']} out-of-fold patients (Platt): Brier score "
+        f"{calibration['brier_raw']:.3f} before, {calibration['brier']:.3f} after"
+    ]
+    for kept in assurance["sets"]:
+        if kept["cut"] is None:
+            lines.append(f"set for coverage {kept['coverage']:.0%}: too few patients, all contacts")
+            continue
+        lines.append(
+            f"set for coverage {kept['coverage']:.0%}: p_nez up to {kept['cut']:.3f}; holds "
+            f"{kept['reached']:.0%} of EZ contacts out of fold, {kept['share']:.0%} of all contacts"
+        )
+    return lines
 
 
 def group_members(branches: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:

@@ -1,0 +1,112 @@
+"""From the command to the page of a new patient: 3 seizures × 100 contacts at 1 kHz, cold."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import edfio
+import numpy as np
+
+from benchmarks.timing import best, row
+from epilens.evidence.views import Standardizer
+from epilens.localize.sources import ModelSource
+from epilens.networks.bcr import BCRNet
+from epilens.networks.model import Branch, Member, Model, save_model
+from epilens.networks.prq import PRQNet
+from epilens.networks.training import build
+from epilens.report.page import page
+from epilens.testing import make_cube, make_recording
+
+COMMAND = """
+import sys
+from pathlib import Path
+from epilens.report.localized import Request, run_localize
+model, out, *files = sys.argv[1:]
+print(run_localize(Request(model, [Path(f) for f in files], Path(out), onsets=["60"] * len(files))))
+"""
+
+
+def names(contacts: int) -> list[str]:
+    """Electrodes of ten contacts."""
+    return [f"{chr(65 + i // 260)}{chr(65 + i // 10 % 26)}{i % 10 + 1}" for i in range(contacts)]
+
+
+def write_edf(path: Path, contacts: int, fs: float, seed: int) -> Path:
+    """A recording of two minutes with its onset after one; the first contacts become fast."""
+    made = make_recording(fs=fs, channels=names(contacts), ez=8, start_s=-60, stop_s=60, seed=seed)
+    signals = [
+        edfio.EdfSignal(
+            x.astype(np.float64),
+            fs,
+            label=name,
+            physical_dimension="uV",
+            physical_range=(-999, 999),
+        )
+        for name, x in zip(made.channels, made.signal.clip(-998, 998), strict=True)
+    ]
+    recording = edfio.Recording(startdate=date(1985, 1, 1))
+    edfio.Edf(signals, recording=recording, data_record_duration=1.0).write(path)
+    return path
+
+
+def make_model(members: int) -> Model:
+    """Untrained networks take as long as trained ones."""
+    fitted = Standardizer.fit([make_cube(seizures=1, channels=6, fs=256.0)])
+    made = [
+        Member(i, "0", Branch(build(PRQNet, i), fitted), Branch(build(BCRNet, i), fitted))
+        for i in range(members)
+    ]
+    return Model(tuple(made), 0.5, 0.2, {"source": "benchmark"})
+
+
+def measure() -> list[dict[str, Any]]:
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        files = [write_edf(root / f"s{i}.edf", 100, 1000.0, i) for i in range(3)]
+        for members in (3, 15):
+            model = save_model(make_model(members), root / f"model{members}")
+            call = [sys.executable, "-c", COMMAND, str(model), str(root / "out"), *map(str, files)]
+            start, used = time.perf_counter(), _processor_s()
+            done = subprocess.run(call, check=True, capture_output=True, text=True)
+            seconds, used = time.perf_counter() - start, _processor_s() - used
+            what = f"command to page, 3 seizures × 100 contacts at 1 kHz, {members} members"
+            rows.append(row(what, seconds, "s", most=15))
+            rows.append(row(what + ", processor time", used, "s"))
+        size = Path(done.stdout.strip()).stat().st_size / 1e6
+        rows.append(row("page of 3 seizures × 100 contacts", size, "MB", most=15))
+    cube = make_cube(seizures=3, channels=names(100), ez=8, fs=256.0)
+    for members in (3, 15):
+        source = ModelSource(make_model(members))
+        took = best(lambda source=source: source.score(cube), repeats=3)
+        rows.append(
+            row(f"prediction alone, with each seizure, {members} members", took, "s", most=1)
+        )
+    rows.append(row("page of 5 seizures × 200 contacts", largest_page(), "MB", most=15))
+    return rows
+
+
+def _processor_s() -> float:
+    """Of finished commands; tells more than the clock on a machine that is busy with others."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def largest_page() -> float:
+    """Megabytes of the largest page that was asked for."""
+    from epilens.localize import localize
+
+    parts = [
+        make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)
+        for i in range(5)
+    ]
+    parts = [replace(part, patient="sub-big") for part in parts]
+    return len(page(localize(parts, make_model(1))).encode()) / 1e6

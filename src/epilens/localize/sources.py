@@ -1,0 +1,281 @@
+"""What gives the scores: a Model, or a training-free method, behind one face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from epilens.errors import MethodError, ModelError, did_you_mean
+from epilens.evidence.cube import blind
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.fusion import fuse_scores
+from epilens.localize.stages import (
+    Views,
+    in_parallel,
+    p_nez_of,
+    seizure_features,
+    single_precision,
+)
+from epilens.methods import METHODS, Method
+from epilens.networks.model import Branch, Model, assured, open_model
+from epilens.plan import Plan
+
+Floats = NDArray[np.float64]
+
+EVIDENCE = ("montage", "quality", "filter", "windows")
+"""Sections of a plan that change the evidence."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of the channels of a patient; parts and members are None where there are none."""
+
+    p_nez: Floats
+    """(C,)"""
+    per_seizure: Floats
+    """(S, C): each seizure as if it were the only one; 0.5 where it does not show the channel."""
+    p_prq: Floats | None = None
+    p_bcr: Floats | None = None
+    members: Floats | None = None
+    """(member, C)"""
+
+    @property
+    def spread(self) -> Floats | None:
+        """Standard deviation over the members (C,); None where there are not two of them."""
+        if self.members is None or len(self.members) < 2:
+            return None
+        return self.members.std(axis=0)
+
+
+class Source(Protocol):
+    """A model or a method."""
+
+    name: str
+    title: str
+    plan: Plan
+    threshold: float | None
+    assurance: dict[str, Any]
+    reads: str
+    """`cube`, or the store beside it."""
+
+    def score(self, patient: xr.Dataset) -> Scores:
+        """Scores of a patient whose channels are all valid in some seizure."""
+        ...
+
+    def card(self) -> list[tuple[str, str]]:
+        """What people must know about it."""
+        ...
+
+    def notes(self) -> list[str]:
+        """What it cannot tell."""
+        ...
+
+
+class ModelSource:
+    """An ensemble of both branches."""
+
+    reads = "cube"
+
+    def __init__(self, model: Model, name: str = "model"):
+        self.model, self.name, self.title = model, name, "EpiLENS model (PRQ-Net + BCR-Net)"
+        self.threshold: float | None = model.threshold
+        self.assurance = dict(model.assurance)
+        stored = model.about.get("plan")
+        self.plan = Plan.of(dict(stored), who=f"{name}: its plan") if stored else Plan()
+
+    def score(self, patient: xr.Dataset) -> Scores:
+        """Mean over members; the windows are embedded once for all seizures and each of them."""
+        seen, members = Views.of(patient), self.model.members
+        branches = [branch for member in members for branch in (member.prq, member.bcr)]
+        found = np.array(in_parallel(lambda branch: _one_branch(branch, seen), branches))
+        prq, bcr = found[::2], found[1::2]  # (member, 1 + S, C)
+        fused = fuse_scores(prq, bcr, self.model.weight)
+        mean = fused.mean(axis=0)
+        there = patient["valid"].any("window").values
+        return Scores(
+            p_nez=mean[0],
+            per_seizure=np.where(there, mean[1:], 0.5),
+            p_prq=prq[:, 0].mean(axis=0),
+            p_bcr=bcr[:, 0].mean(axis=0),
+            members=fused[:, 0],
+        )
+
+    def card(self) -> list[tuple[str, str]]:
+        """As the model's own card, in pairs."""
+        about, model = self.model.about, self.model
+        cohort = about.get("cohort", {})
+        return [
+            ("members", f"{len(model.members)} (seeds × folds), each PRQ-Net and BCR-Net"),
+            ("fusion", f"{1 - model.weight:.2f} PRQ-Net + {model.weight:.2f} BCR-Net"),
+            ("called EZ", f"where the EZ score is above {1 - model.threshold:g}"),
+            ("source", str(about.get("source", "unknown"))),
+            ("plan", str(about.get("plan_digest", "none; the paper's is taken"))),
+            *((f"training {key}", str(value)) for key, value in cohort.items()),
+            *(("how sure", line) for line in assured(model.assurance)),
+            *(("note", str(note)) for note in about.get("notes", [])),
+        ]
+
+    def notes(self) -> list[str]:
+        """What is missing in imported models, or simulated in others."""
+        about, notes = self.model.about, []
+        if about.get("simulated"):
+            notes.append("The model was trained on simulated patients: nothing here is evidence.")
+        if not self.assurance:
+            notes.append(
+                "The model has no calibration, no set of stated coverage and no training cohort to "
+                "compare with: none of these is shown."
+            )
+        if not about.get("plan"):
+            notes.append("The model has no plan: evidence is computed with the paper's.")
+        if len(self.model.members) == 1:
+            notes.append("The model has one member: there is no spread over an ensemble.")
+        return notes
+
+
+def _one_branch(branch: Branch, seen: Views) -> Floats:
+    """p_nez of the patient, then of each seizure alone: (1 + S, C)."""
+    network, m = branch.network, seen.valid.any(1)
+    embed, φ = single_precision(network), seen.standardized(branch, torch.float32)
+    z = seizure_features(embed, φ, seen.valid).double()
+    alone = [p_nez_of(network, z[s : s + 1], m[s : s + 1]) for s in range(len(z))]
+    return torch.stack([p_nez_of(network, z, m), *alone]).numpy()
+
+
+class MethodSource:
+    """A method that needs no training."""
+
+    threshold: float | None = None
+
+    def __init__(self, method: Method, plan: Plan | None = None):
+        self.method, self.plan = method, plan or Plan()
+        self.name, self.title, self.reads = method.name, method.title, method.input
+        self.assurance: dict[str, Any] = {}
+        self._fitted = method.fit([], [], 0, self.plan)
+
+    def score(self, patient: xr.Dataset) -> Scores:
+        """The method on all seizures, and on each alone."""
+        S, there = patient.sizes["seizure"], patient["valid"].any("window").values
+        alone = np.full(there.shape, 0.5)
+        for s in range(S):
+            part = pick_seizures(patient, [s])
+            alone[s, there[s]] = self._p_nez(part.isel(channel=np.flatnonzero(there[s])))
+        return Scores(self._p_nez(patient), alone)
+
+    def _p_nez(self, patient: xr.Dataset) -> Floats:
+        return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
+
+    def card(self) -> list[tuple[str, str]]:
+        """Name and reference."""
+        return [
+            ("method", self.title),
+            ("reference", self.method.reference),
+            ("training", "none"),
+            ("plan", self.plan.digest),
+        ]
+
+    def notes(self) -> list[str]:
+        """A method without training knows nothing about how sure it is."""
+        return [
+            "Training-free method: scores rank the contacts of this patient. There is no "
+            "threshold, no calibrated probability, no ensemble spread and no explanation by "
+            "contributions."
+        ]
+
+
+def pick_seizures(patient: xr.Dataset, which: list[int]) -> xr.Dataset:
+    """The patient with some of its seizures; the signals beside the cube follow."""
+    picked = patient.isel(seizure=which)
+    with_signals = "signal_0" in patient
+    signals = {i: patient[f"signal_{s}"] for i, s in enumerate(which) if with_signals}
+    old = [name for name in picked.variables if str(name).startswith("signal_") and _numbered(name)]
+    picked = picked.drop_vars(old)
+    for number, signal in signals.items():
+        axis = {dim: f"time_{number}" for dim in signal.dims if str(dim).startswith("time_")}
+        picked[f"signal_{number}"] = (
+            tuple(axis.get(dim, dim) for dim in signal.dims),
+            signal.values,
+        )
+    return picked
+
+
+def _numbered(name: object) -> bool:
+    return str(name).removeprefix("signal_").isdigit()
+
+
+def open_source(given: Model | Source | str | Path, plan: Plan | None = None) -> Source:
+    """A source from a model, its folder, or the name of a training-free method."""
+    if isinstance(given, Model):
+        return _with_plan(ModelSource(given), plan)
+    if isinstance(given, ModelSource | MethodSource):
+        return given
+    path = Path(str(given))
+    if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
+        return _with_plan(ModelSource(open_model(path), path.name), plan)
+    return MethodSource(_training_free(str(given)), plan)
+
+
+def _training_free(name: str) -> Method:
+    free = [row.name for row in METHODS.values() if row.training_free]
+    if name in METHODS and name not in free:
+        raise MethodError(
+            f"{name}: expected a model folder or a training-free method, found one that must be "
+            f"trained. Train a model with `epilens train`, or use {', '.join(free[:3])}."
+        )
+    if name not in free:
+        raise MethodError(
+            f"{name}: expected a model folder or a training-free method, found neither. "
+            f"{did_you_mean(name, free)}"
+        )
+    return METHODS[name]
+
+
+def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
+    """The source, if a plan that the user gives describes evidence as the model's does."""
+    if plan is not None and (found := differing(source.plan, plan)):
+        raise ModelError(
+            f"{source.name}: expected the plan that it was trained with, found another: "
+            f"{'; '.join(found)}. Leave the plan out, or train a model with this one."
+        )
+    return source
+
+
+def differing(model: Plan, other: Plan) -> list[str]:
+    """Differences of two plans in what changes the evidence, as text."""
+    return [
+        f"{field} is {theirs!r}, the model's {ours!r}"
+        for field, ours, theirs in model.differences(other)
+        if field.partition(".")[0] in EVIDENCE
+    ]
+
+
+def check_cube(cube: xr.Dataset, source: Source) -> None:
+    """A cube that was described elsewhere must look as the source's plan would have made it."""
+    plan, found = source.plan, []
+    descriptors = cube["descriptor"].values.tolist()
+    if descriptors != list(DESCRIPTORS):
+        found.append(f"descriptors are {', '.join(descriptors)}")
+    wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
+    for field, ours in wanted.items():
+        if cube.attrs.get(field, ours) != ours:
+            found.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
+    start, stop = cube["start_s"].values, cube["stop_s"].values
+    # Fractional rates move windows by less than a sample of the slowest recording.
+    grid = {
+        "windows.start_s": (plan.windows.start_s, start[:, 0]),
+        "windows.length_s": (plan.windows.length_s, (stop - start)[:, 0]),
+        "windows.stride_s": (plan.windows.stride_s, np.diff(start, axis=1)[:, 0]),
+    }
+    for field, (ours, theirs) in grid.items():
+        if np.abs(theirs - ours).max() > 0.02:
+            found.append(f"{field} is {theirs[0]:g}, expected {ours:g}")
+    if found:
+        raise ModelError(
+            f"{cube.attrs.get('patient', 'cube')}: expected evidence as {source.name} was trained "
+            f"on, found: {'; '.join(found)}. Describe the patient with the model's plan."
+        )

@@ -1,0 +1,123 @@
+"""When: the first clear deviation of each contact from its own pre-onset level, and the order.
+
+A descriptor deviates where its Z-Δ stays at 3 or more standard deviations (or at -3 or less) for
+three windows in a row, from 10 s before onset on. The time is the middle of the first of them, so
+it is exact to about a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.views import VIEWS, views
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CLEAR_SD = 3.0
+SUSTAINED = 3
+"""Windows in a row."""
+SEARCH_FROM_S = -10.0
+STRENGTH_WINDOWS = 5
+"""The size of a deviation is its mean over this many windows from the first on."""
+FAST = ("log_beta_power", "log_low_gamma_power", "log_high_gamma_power", "line_length")
+"""Recruitment is a rise of one of these."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Deviations of every descriptor, and recruitment by fast activity.
+
+    Times are seconds from onset; where `deviates` (or `recruited`) is False they mean nothing.
+    """
+
+    z: NDArray[np.float32]
+    """Z-Δ (S, W, C, 9); 0 where not valid."""
+    middle_s: Floats
+    """Middle of each window (S, W)."""
+    deviates: Bools
+    """(S, C, 9)"""
+    at_s: Floats
+    """(S, C, 9)"""
+    strength: Floats
+    """Mean Z-Δ (S, C, 9) over the windows after the first; negative where it falls."""
+    recruited: Bools
+    """(S, C)"""
+    recruited_s: Floats
+    """(S, C)"""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Place in the order of recruitment (S, C), 1 first, ties share; 0: not recruited."""
+        place = np.zeros(self.recruited.shape, np.int64)
+        for s, there in enumerate(self.recruited):
+            at = self.recruited_s[s]
+            place[s, there] = [1 + int((at[there] < t).sum()) for t in at[there]]
+        return place
+
+    def median_s(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Median time of recruitment over seizures (C,), and in how many there was one."""
+        times = np.where(self.recruited, self.recruited_s, np.nan)
+        count = self.recruited.sum(axis=0)
+        median = np.zeros(times.shape[1])
+        median[count > 0] = np.nanmedian(times[:, count > 0], axis=0)
+        return median, count
+
+
+def time_evidence(cube: xr.Dataset) -> Timing:
+    """Deviations in a cube."""
+    z = views(cube).values[..., VIEWS.index("z_delta"), :]
+    valid = cube["valid"].values
+    middle_s = (cube["start_s"].values + cube["stop_s"].values) / 2
+    searched = valid & (cube["start_s"].values >= SEARCH_FROM_S)[..., None]
+    rises, falls = (first_sustained(sign * z, searched) for sign in (1, -1))
+    # Whichever comes first; a descriptor can rise and then fall.
+    falls_first = (falls >= 0) & ((rises < 0) | (falls < rises))
+    first = np.where(falls_first, falls, rises)
+    deviates = first >= 0
+    fast = [list(DESCRIPTORS).index(name) for name in FAST]
+    earliest = np.where(rises >= 0, rises, z.shape[1])[..., fast].min(axis=-1)
+    recruited = earliest < z.shape[1]
+    seizure = np.arange(len(z))[:, None]
+    return Timing(
+        z=z,
+        middle_s=middle_s,
+        deviates=deviates,
+        at_s=middle_s[seizure[..., None], np.maximum(first, 0)],
+        strength=np.where(deviates, _strength(z, valid, np.maximum(first, 0)), 0),
+        recruited=recruited,
+        recruited_s=middle_s[seizure, np.where(recruited, earliest, 0)],
+    )
+
+
+def first_sustained(z: NDArray[np.floating], searched: Bools) -> NDArray[np.int64]:
+    """First of `SUSTAINED` searched windows in a row with z ≥ 3: (S, C, 9) from (S, W, C, 9).
+
+    -1 where there is none.
+    """
+    over = (z >= CLEAR_SD) & searched[..., None]
+    W = z.shape[1]
+    if W < SUSTAINED:
+        return np.full((z.shape[0], *z.shape[2:]), -1)
+    run = over[:, : W - SUSTAINED + 1].copy()
+    for later in range(1, SUSTAINED):
+        run &= over[:, later : W - SUSTAINED + 1 + later]
+    return np.where(run.any(axis=1), run.argmax(axis=1), -1)
+
+
+def _strength(z: NDArray[np.floating], valid: Bools, first: NDArray[np.int64]) -> Floats:
+    """Mean of z over the valid ones among the windows from `first` on."""
+    S, W, C, D = z.shape
+    s, c, d = np.ogrid[:S, :C, :D]
+    total, n = np.zeros((S, C, D)), np.zeros((S, C, D))
+    for later in range(STRENGTH_WINDOWS):
+        w = np.minimum(first + later, W - 1)
+        there = valid[s, w, c] & (first + later < W)
+        total += np.where(there, z[s, w, c, d], 0)
+        n += there
+    return total / np.maximum(n, 1)

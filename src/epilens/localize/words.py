@@ -1,0 +1,155 @@
+"""The evidence of a contact in words that a neurophysiologist reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.views import VIEWS
+from epilens.localize.explain import Explanation
+from epilens.localize.timing import Timing
+
+DESCRIPTOR_WORDS = {
+    "log_delta_power": "delta power",
+    "log_theta_power": "theta power",
+    "log_beta_power": "beta power",
+    "log_low_gamma_power": "low-gamma power",
+    "log_high_gamma_power": "high-gamma power",
+    "rms": "amplitude (RMS)",
+    "variance": "variance",
+    "line_length": "line length",
+    "spectral_entropy": "spectral entropy",
+}
+VIEW_WORDS = {
+    "abs": "its level",
+    "delta": "its change",
+    "z_delta": "its change in own standard deviations",
+    "log_ratio": "its ratio to the pre-onset level",
+}
+MOST = 3
+"""Deviations that are told of one contact."""
+
+
+def tell(
+    c: int, timing: Timing, there: NDArray[np.bool_], importance: NDArray[np.float64] | None = None
+) -> list[str]:
+    """Sentences on the deviations of one contact, the most telling first.
+
+    there : (S, C), which seizures show the contact. importance : (9,), contributions to the score.
+    """
+    seizures = int(there[:, c].sum())
+    count = timing.deviates[:, c].sum(axis=0)  # (9,)
+    strength = np.array(
+        [
+            _median(timing.strength[:, c, d], timing.deviates[:, c, d])
+            for d in range(len(DESCRIPTORS))
+        ]
+    )
+    if not count.any():
+        many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
+        return [f"No descriptor leaves its own pre-onset level for 3 s or more in {many}."]
+    weight = count * np.abs(strength) if importance is None else importance
+    order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
+    # What speaks against EZ is told only where nothing speaks for it.
+    order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
+    return [_sentence(int(d), c, timing, there, float(strength[d])) for d in order]
+
+
+def _sentence(d: int, c: int, timing: Timing, there: NDArray[np.bool_], strength: float) -> str:
+    name = DESCRIPTOR_WORDS[list(DESCRIPTORS)[d]]
+    moves = "rises" if strength > 0 else "falls"
+    side = "above" if strength > 0 else "below"
+    n, of = int(timing.deviates[:, c, d].sum()), int(there[:, c].sum())
+    first_s = _median(timing.at_s[:, c, d], timing.deviates[:, c, d])
+    return (
+        f"{name[0].upper()}{name[1:]} {moves} {_amount(abs(strength))} SD {side} its own pre-onset "
+        f"level at {first_s:+.0f} s{_lead(d, c, timing)}, in {n} of {of} "
+        f"{'seizure' if of == 1 else 'seizures'}."
+    )
+
+
+def _lead(d: int, c: int, timing: Timing) -> str:
+    """How long before or after the median contact that deviates too, in the same seizures."""
+    leads = []
+    for s in np.flatnonzero(timing.deviates[:, c, d]):
+        others = timing.deviates[s, :, d].copy()
+        others[c] = False
+        if others.sum() >= 2:
+            leads.append(float(np.median(timing.at_s[s, others, d]) - timing.at_s[s, c, d]))
+    if not leads:
+        return ""
+    lead = float(np.median(leads))
+    if abs(lead) < 1:
+        return ", with the median contact"
+    return f", {abs(lead):.0f} s {'before' if lead > 0 else 'after'} the median contact"
+
+
+def _median(values: NDArray[np.float64], where: NDArray[np.bool_]) -> float:
+    return float(np.median(values[where])) if where.any() else 0.0
+
+
+def _amount(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
+
+
+def tell_score(position: int, why: Explanation, middle_s: NDArray[np.float64]) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ."""
+    features = why.by_feature[position]  # (view, descriptor)
+    by_descriptor = features.sum(axis=0)
+    change = why.score[position] - why.baseline[position]
+    lines = [
+        f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
+        f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
+    ]
+    towards = _named(by_descriptor, features, 1)
+    away = _named(by_descriptor, features, -1)
+    if towards:
+        lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
+    if away:
+        lines.append(f"Away from EZ: {away}.")
+    return lines
+
+
+def _named(by_descriptor: NDArray[np.float64], features: NDArray[np.float64], sign: int) -> str:
+    """The descriptors that push most in one direction, with the view that does most of it."""
+    order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
+    names = list(DESCRIPTOR_WORDS.values())
+    told = []
+    for d in order:
+        view = VIEWS[int(np.argmax(sign * features[:, d]))]
+        told.append(f"{names[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+    return ", ".join(told)
+
+
+def _most_in(by_window: NDArray[np.float64], middle_s: NDArray[np.float64], change: float) -> str:
+    """The seizure and the time in which most of it happens."""
+    if change <= 0 or by_window.max() <= 0:
+        return ""
+    seizure = int(by_window.sum(axis=1).argmax())
+    # A window alone is noise; five in a row are a stretch of time.
+    smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
+    around = float(middle_s[seizure, int(smooth.argmax())])
+    place = f"around {around:+.0f} s"
+    return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
+
+
+def tell_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
+    """How seizures and members agree on one contact.
+
+    share : of its seizures, each taken alone, in which it is among the top k.
+    """
+    lines = []
+    if seizures > 1:
+        n = round(share * seizures)
+        lines.append(f"Each seizure taken alone: among the top {k} in {n} of {seizures}.")
+    if spread is not None:
+        lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
+    return lines
+
+
+def in_words(names: Sequence[str]) -> list[str]:
+    """Descriptors as people call them."""
+    return [DESCRIPTOR_WORDS[name] for name in names]

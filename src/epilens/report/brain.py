@@ -1,0 +1,54 @@
+"""A brain surface to draw around an implant: fsaverage5, if nilearn is installed (it brings it)."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+# From the space of fsaverage (MNI305) to MNI152, as FreeSurfer documents it.
+_TO_MNI152 = np.array(
+    [
+        [0.9975, -0.0073, 0.0176, -0.0429],
+        [0.0146, 1.0009, -0.0024, 1.5496],
+        [-0.0130, -0.0093, 0.9971, 1.1840],
+    ]
+)
+
+
+def is_mni_like(space: str) -> bool:
+    """Whether a coordinate system is that of a template in which fsaverage fits.
+
+    Examples
+    --------
+    >>> is_mni_like("MNI152NLin2009bAsym"), is_mni_like("fsaverage"), is_mni_like("ACPC")
+    (True, True, False)
+    """
+    return re.match(r"mni|icbm|fsaverage", space.strip().lower()) is not None
+
+
+def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | None:
+    """Vertices of both hemispheres in hundredths of a mm (2, n, 3), and their common faces.
+
+    None without nilearn. The file is read directly: importing nilearn would take seconds.
+    """
+    found = find_spec("nilearn")
+    if found is None or not found.submodule_search_locations or find_spec("nibabel") is None:
+        return None
+    folder = Path(found.submodule_search_locations[0]) / "datasets" / "data" / "fsaverage5"
+    paths = [folder / f"pial_{side}.gii.gz" for side in ("left", "right")]
+    if not all(path.exists() for path in paths):
+        return None
+    import nibabel
+
+    sides = [[a.data for a in nibabel.load(path).darrays] for path in paths]  # ty: ignore
+    mm = np.stack([vertices for vertices, _ in sides]).astype(np.float64)
+    faces = sides[0][1]
+    if not np.array_equal(faces, sides[1][1]):
+        return None
+    if not re.match(r"mni305|fsaverage", space.strip().lower()):
+        mm = mm @ _TO_MNI152[:, :3].T + _TO_MNI152[:, 3]
+    return np.round(100 * mm).astype(np.int16), faces.astype(np.uint16)

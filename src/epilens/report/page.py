@@ -1,0 +1,50 @@
+"""One self-contained HTML page of a localized patient: no network, opens from a mail.
+
+Everything that comes from files goes into one block of JSON in which no character can end the
+block; the script builds the page from it with text nodes only. A content security policy allows
+exactly this script and this style, by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from epilens.localize.result import Localization
+from epilens.report.derivative import DISCLAIMER, write_derivative
+from epilens.report.markup import as_data, as_text, policy
+from epilens.report.payload import payload
+from epilens.storage import write_atomically
+
+SCRIPTS = (
+    *("state", "marks", "table", "shafts", "implant"),
+    *("heatmap", "traces", "why", "compare", "header", "main"),
+)
+"""Files of viewer/, in the order in which they are put together."""
+
+
+def write_report(found: Localization, out: str | Path) -> Path:
+    """Write the page and the BIDS derivative below `out`; returns the page."""
+    out = Path(out)
+    write_derivative(found, out)
+    return write_atomically(out / f"{found.patient}.html", page(found))
+
+
+def page(found: Localization) -> str:
+    """The page as text."""
+    folder = files("epilens.report") / "viewer"
+    parts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    script = "\n(function () {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    pieces = {
+        "POLICY": policy(script, style),
+        "TITLE": as_text(f"{found.patient}: EpiLENS localization"),
+        "DISCLAIMER": as_text(DISCLAIMER),
+        "STYLE": style,
+        "DATA": as_data(payload(found)),
+        "SCRIPT": script,
+    }
+    # In one pass, so that nothing inside a piece is taken for a placeholder.
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda found: pieces[found[1]], text)

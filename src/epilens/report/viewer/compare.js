@@ -1,0 +1,44 @@
+// A resection and other methods beside the ranking; the words of the leading contacts, for paper.
+function buildCompare() {
+  const parts = [];
+  if (data.resection) parts.push(resectionPart(data.resection));
+  for (const [i, other] of data.comparisons.entries()) parts.push(otherPart(other, i));
+  document.querySelector('.compare').hidden = !parts.length;
+  fill('compare', ...parts);
+}
+
+function named(indices) {
+  if (!indices.length) return el('span', { class: 'muted' }, 'none');
+  return el('span', { class: 'names' }, ...indices.map((i) => button(contacts[i].name, () => choose(i), { class: 'name' })));
+}
+
+function resectionPart(cut) {
+  const rows = [
+    [`Top ${cut.k} covered`, percent(cut.covered)],
+    ['Left behind', named(cut.leftBehind)],
+    ['Taken without evidence', named(cut.withoutEvidence)],
+  ];
+  if (cut.unknown.length) rows.push(['Not among the contacts', cut.unknown.join(', ')]);
+  return el('div', { class: 'compared' }, el('h3', {}, `Resection of ${plural(cut.count, 'contact')}`),
+    el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
+    el('p', { class: 'muted small' }, `Left behind: leading ${cut.k} contacts that are not in the resection. Taken without evidence: resected contacts outside of them.`));
+}
+
+function otherPart(other, i) {
+  const lead = byRank.slice(0, Math.min(C, Math.max(other.k, 10)));
+  const theirs = contacts.map((_, c) => c).sort((a, b) => contacts[a].others[i] - contacts[b].others[i]).slice(0, lead.length);
+  const row = (a, b, n) => el('tr', {}, el('td', {}, String(n + 1)), el('td', { class: 'left' }, nameButton(a)), el('td', { class: 'left' }, nameButton(b)));
+  return el('div', { class: 'compared' }, el('h3', {}, other.title),
+    el('p', {}, `${other.shared} of the top ${other.k} are shared; rank correlation ${number(other.correlation)}.`),
+    el('table', { class: 'side' }, el('thead', {}, el('tr', {}, el('th', {}, '#'), el('th', { class: 'left' }, 'this page'), el('th', { class: 'left' }, other.title))),
+      el('tbody', {}, ...lead.map((c, n) => row(c, theirs[n], n)))));
+}
+
+function nameButton(index) { return button(contacts[index].name, () => choose(index), { class: 'name' }); }
+
+function buildTold() {
+  fill('told', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
+    const c = contacts[i];
+    return el('div', { class: 'told-one' }, el('h3', {}, `${c.rank}. ${c.name}: EZ score ${number(c.ez)}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
+  }));
+}

@@ -1,0 +1,48 @@
+// What must be known before reading: who, from what, how sure, what was left out.
+function buildHeader() {
+  const { about } = data;
+  const used = data.seizures.length;
+  const gone = data.leftOut.length;
+  const facts = [
+    ['Seizures', `${used} used${gone ? `, ${gone} left out` : ''}`],
+    ['Contacts', `${C}${data.dropped.length ? `, ${plural(data.dropped.length, 'channel')} left out` : ''}`],
+    ['Agreement of seizures', data.agreement === null ? '–' : `${number(data.agreement)} (mean rank correlation)`],
+    ['Flagged signals', String(contacts.filter((c) => c.quality !== 'good').length)],
+  ];
+  for (const one of data.sets) facts.push([`${percent(one.coverage)} set`, `${one.size} of ${C} contacts (held ${percent(one.reached)} of EZ out of fold)`]);
+  for (const one of data.alike) facts.push([`Likeness of ${one.what}`, `${number(one.distance, 1)} (usual up to ${number(one.limit, 1)})`]);
+  const grave = data.cautions.filter((caution) => caution.level === 'abstain');
+  const others = data.cautions.filter((caution) => caution.level !== 'abstain');
+  fill('header',
+    grave.length ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'EpiLENS abstains: no decision should be read from these scores.'), el('ul', {}, ...grave.map((one) => el('li', {}, one.text)))) : null,
+    el('div', { class: 'title' }, el('h1', {}, data.patient),
+      el('p', {}, `Contacts ranked by how much they look like the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),
+    about.simulated ? el('p', { class: 'simulated' }, 'Simulated: this patient or the model’s training cohort does not exist.') : null,
+    el('dl', { class: 'facts header-facts' }, ...facts.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value)))),
+    others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, one.text))) : null);
+}
+
+function buildAbout() {
+  const { about } = data;
+  const list = (rows) => el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)]));
+  const used = data.seizures.map((one, s) => [`${short(s)}, ${one.name}`, `${one.contacts} contacts, ${one.rate === null ? '' : `${one.rate} Hz, `}${one.windows} reference windows, onset: ${one.onset}`]);
+  fill('about',
+    el('div', {}, el('h3', {}, data.about.isModel ? 'Model card' : 'Method'), list(data.about.card)),
+    el('div', {}, el('h3', {}, 'Seizures used'), list(used),
+      data.leftOut.length ? el('h3', {}, 'Seizures left out') : null, data.leftOut.length ? list(data.leftOut) : null),
+    el('div', {}, data.dropped.length ? el('h3', {}, 'Channels left out') : null, data.dropped.length ? list(data.dropped) : null,
+      el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels]) => about.isModel || !forModels).map(([, line]) => el('li', {}, line)))));
+  const keys = el('span', { class: 'keys' }, el('kbd', {}, '/'), ' search, ', el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous contact, ', el('kbd', {}, 'r'), ' threshold back to its locked value; arrow keys in table, implant and heatmap.');
+  fill('footer', el('span', {}, `${data.software}, plan ${data.about.plan}. `), keys);
+}
+
+// Whether a line is for models only, and the line.
+const READING = [
+  [false, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
+  [true, 'P(EZ) is a probability as far as the training cohort is like this patient.'],
+  [true, 'The threshold was locked before this patient was seen. Moving the slider changes the display, never the decision.'],
+  [true, 'A set of stated coverage holds, on average over out-of-fold patients, at least that share of the EZ contacts.'],
+  [true, 'Contributions answer: how would the score change if this contact had average evidence, and the others stayed as they are?'],
+  [false, 'Z-Δ compares a window with the same contact before onset, in that seizure, in its own standard deviations.'],
+  [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be seen.'],
+];

@@ -1,0 +1,160 @@
+// Contact × time in one or all seizures: Z-Δ of a descriptor, or contributions to the score.
+const heat = { W: data.heat.windows, coded: new Int8Array(bytesOf(data.heat.coded).buffer), picture: document.createElement('canvas') };
+const CONTRIBUTION = data.heat.names.length;
+const GUTTER = 74;
+let heatCanvas = null;
+
+function heatValue(quantity, s, w, c) {
+  if (quantity === CONTRIBUTION) return whyWindow(c, s, w);
+  const code = heat.coded[((quantity * S + s) * heat.W + w) * C + c];
+  return code === -128 ? null : Math.sinh(code / 127 * Math.asinh(data.heat.largest));
+}
+
+function heatColour(quantity, value) {
+  if (value === null) return NONE;
+  if (quantity === CONTRIBUTION) return ofChange(value / whyLargest());
+  return ofChange(softened(value));
+}
+
+// Nearly white within 1 SD, then by the logarithm up to 30 SD.
+function softened(z) { return Math.asinh(z / 3) / Math.asinh(10); }
+
+function heatRows() { return state.order === 'rank' ? byRank : byShaft; }
+function heatSeizures() { return state.seizure < 0 ? data.seizures.map((_, s) => s) : [state.seizure]; }
+function rowHeight() { return Math.max(4, Math.min(13, 640 / C)); }
+
+function heatBoxes(width) {
+  const shownNow = heatSeizures();
+  const room = (width - GUTTER - 8 - 10 * (shownNow.length - 1)) / shownNow.length;
+  return shownNow.map((s, i) => ({ s, x: GUTTER + i * (room + 10), width: room }));
+}
+
+function buildHeat() {
+  const attributes = { tabindex: '0', role: 'img', 'aria-label': 'Evidence of every contact over time. Up and down choose a contact.' };
+  heatCanvas = canvas('heat', () => 22 + rowHeight() * C + 34, drawHeat, attributes);
+  const node = heatCanvas.node;
+  node.addEventListener('mousemove', (event) => {
+    const hit = heatHit(where(node, event));
+    if (!hit) { hideTip(); return; }
+    const c = contacts[hit.index];
+    const lines = [`${c.name}, ${short(hit.s)}`];
+    if (hit.w >= 0) {
+      const value = heatValue(state.quantity, hit.s, hit.w, hit.index);
+      lines.push(`${seconds(data.heat.middle[hit.s][hit.w])}: ${heatText(value)}`);
+    }
+    if (c.times[hit.s] !== null) lines.push(`first clear deviation ${seconds(c.times[hit.s])}`);
+    showTip(event, lines);
+  });
+  node.addEventListener('mouseleave', hideTip);
+  node.addEventListener('click', (event) => { const hit = heatHit(where(node, event)); if (hit) choose(hit.index); });
+  node.addEventListener('keydown', (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -C, End: C }[event.key];
+    if (by) { event.preventDefault(); event.stopPropagation(); step(heatRows(), by); }
+  });
+  buildHeatTools();
+  document.getElementById('heat').append(el('p', { class: 'muted small pad', id: 'heat-note' }));
+  noteHeat();
+}
+
+function heatText(value) {
+  if (value === null) return 'no valid window';
+  return state.quantity === CONTRIBUTION ? `contribution ${value.toFixed(4)}` : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)} SD`;
+}
+
+function noteHeat() {
+  const what = state.quantity === CONTRIBUTION
+    ? 'Orange: moves the score towards EZ; blue: away from it. Grey: not explained.'
+    : 'Orange: above the contact’s own pre-onset level; blue: below; in its standard deviations. Grey: no valid window.';
+  fill('heat-note', `${what} ▏ marks the first clear deviation: 3 SD or more for three windows, in beta, gamma or line length. The line at 0 is the onset.`);
+}
+
+function buildHeatTools() {
+  const quantity = el('select', { 'aria-label': 'Quantity', id: 'quantity', change: (event) => set({ quantity: Number(event.target.value) }) },
+    ...data.heat.names.map((name, i) => el('option', { value: i, selected: i === state.quantity }, `Z-Δ of ${name}`)),
+    data.why ? el('option', { value: CONTRIBUTION }, 'contribution to the score') : null);
+  const [orders, markOrder] = choice([['rank', 'by rank'], ['shaft', 'by electrode']], () => state.order, (order) => set({ order }));
+  const options = [[-1, 'all'], ...data.seizures.map((seizure, s) => [s, short(s), seizure.name])];
+  const [seizures, markSeizure] = choice(options, () => state.seizure, (seizure) => set({ seizure }));
+  watch('order', markOrder);
+  watch('seizure', markSeizure);
+  fill('heat-tools', quantity, orders, S > 1 ? seizures : null, heatLegend());
+}
+
+function heatLegend() {
+  const swatches = [-30, -10, -3, 0, 3, 10, 30].map((v) => {
+    const swatch = el('span', { class: 'swatch', title: `${v} SD` });
+    swatch.style.background = css(ofChange(softened(v)));
+    return swatch;
+  });
+  return el('span', { class: 'legend', 'aria-hidden': 'true' }, '−30', ...swatches, '+30 SD');
+}
+
+function drawHeat(context, width) {
+  const order = heatRows();
+  const tall = rowHeight();
+  for (const box of heatBoxes(width)) drawHeatBox(context, box, order, tall);
+  context.textAlign = 'right';
+  const every = Math.ceil(9 / tall);
+  order.forEach((index, row) => {
+    const chosen = index === state.chosen;
+    if (row % every && !chosen) return;
+    context.font = `${chosen ? '600 ' : ''}${Math.min(11, Math.max(8, tall))}px system-ui, sans-serif`;
+    context.fillStyle = chosen ? '#0a4a56' : isCalled(contacts[index]) && !data.abstains ? '#10151c' : '#76808d';
+    context.fillText(fitted(context, contacts[index].name, GUTTER - 12), GUTTER - 8, 22 + (row + 0.5) * tall + 3);
+  });
+  context.textAlign = 'left';
+}
+
+function drawHeatBox(context, box, order, tall) {
+  const { W } = heat;
+  heat.picture.width = W; heat.picture.height = C;
+  const small = heat.picture.getContext('2d');
+  const image = small.createImageData(W, C);
+  order.forEach((index, row) => {
+    for (let w = 0; w < W; w += 1) {
+      const [r, g, b] = heatColour(state.quantity, heatValue(state.quantity, box.s, w, index));
+      image.data.set([r, g, b, 255], 4 * (row * W + w));
+    }
+  });
+  small.putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(heat.picture, box.x, 22, box.width, tall * C);
+  const middle = data.heat.middle[box.s];
+  const at = (t) => box.x + box.width * (t - middle[0] + 0.5 * stride(middle)) / (W * stride(middle));
+  context.fillStyle = '#10151c';
+  order.forEach((index, row) => {
+    const time = contacts[index].times[box.s];
+    if (time !== null) context.fillRect(at(time) - 0.75, 22 + row * tall + 0.5, 1.5, Math.max(2, tall - 1));
+  });
+  context.strokeStyle = '#10151c'; context.lineWidth = 1.2;
+  line(context, [at(0), 18], [at(0), 22 + tall * C + 4]);
+  const row = order.indexOf(state.chosen);
+  context.strokeStyle = '#0b6e7f'; context.lineWidth = 2;
+  context.strokeRect(box.x - 1, 22 + row * tall - 1, box.width + 2, tall + 2);
+  axis(context, box, at, middle, 22 + tall * C);
+}
+
+function stride(middle) { return middle.length > 1 ? middle[1] - middle[0] : 1; }
+
+function axis(context, box, at, middle, bottom) {
+  context.font = '600 11px system-ui, sans-serif'; context.fillStyle = '#3d4856';
+  context.fillText(short(box.s), box.x, 14);
+  context.font = '11px system-ui, sans-serif'; context.fillStyle = '#76808d'; context.textAlign = 'center';
+  const apart = box.width > 260 ? 10 : box.width > 120 ? 20 : 30;
+  for (let t = -30; t <= 30; t += apart) {
+    if (at(t) < box.x - 1 || at(t) > box.x + box.width + 1) continue;
+    context.fillText(t === 0 ? '0' : t > 0 ? `+${t}` : `−${-t}`, at(t), bottom + 16);
+  }
+  context.textAlign = 'left';
+  if (box.width > 200) context.fillText('s from onset', box.x, bottom + 30);
+}
+
+function heatHit([x, y]) {
+  const row = Math.floor((y - 22) / rowHeight());
+  if (row < 0 || row >= C) return null;
+  const index = heatRows()[row];
+  for (const box of heatBoxes(heatCanvas.node.clientWidth)) {
+    if (x >= box.x && x < box.x + box.width) return { index, s: box.s, w: Math.floor((x - box.x) / box.width * heat.W) };
+  }
+  return x < GUTTER ? { index, s: heatSeizures()[0], w: -1 } : null;
+}

@@ -1,0 +1,59 @@
+// The threshold, the keyboard, and who is redrawn when.
+function buildThreshold() {
+  const slider = el('input', { type: 'range', id: 'cut', min: 0, max: 1, step: 0.005, value: state.cut, 'aria-label': 'Display threshold of the EZ score',
+    input: (event) => set({ cut: nearLocked(Number(event.target.value)) }) });
+  const mark = el('span', { class: 'locked-mark', title: 'Locked value' });
+  if (locked !== null) mark.style.left = `calc(8px + ${locked} * (100% - 16px))`;
+  const note = el('output', { id: 'cut-note', for: 'cut' });
+  const back = locked === null ? null : button('Locked value', () => set({ cut: locked }), { id: 'cut-back', title: 'Back to the value that was locked in training (key r)' });
+  fill('threshold', el('label', { for: 'cut' }, 'Threshold (display)'), el('span', { class: 'slider' }, slider, locked === null ? null : mark), back, note);
+  refreshThreshold();
+}
+
+// The slider's steps must not make the locked value unreachable.
+function nearLocked(value) { return locked !== null && Math.abs(value - locked) < 0.0026 ? locked : value; }
+
+function refreshThreshold() {
+  const slider = document.getElementById('cut');
+  if (Number(slider.value) !== state.cut) slider.value = state.cut;
+  const n = contacts.filter(isCalled).length;
+  const moved = locked !== null && state.cut !== locked;
+  const what = data.abstains ? `${n} above ${number(state.cut, 3)}; EpiLENS abstains` : `${plural(n, 'contact')} above ${number(state.cut, 3)}`;
+  const tail = locked === null ? '; no threshold is locked' : moved ? `; locked at ${number(locked, 3)}, unchanged` : ' (locked)';
+  fill('cut-note', what + tail);
+  document.getElementById('cut-note').classList.toggle('moved', moved);
+}
+
+function globalKeys(event) {
+  const typing = ['INPUT', 'SELECT', 'TEXTAREA'].includes(event.target.tagName);
+  if (event.key === 'Escape' && event.target.id === 'search') { event.target.value = ''; event.target.dispatchEvent(new Event('input')); event.target.blur(); return; }
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === '/') { event.preventDefault(); document.getElementById('search').focus(); }
+  if (event.key === 'j') step(shown, 1);
+  if (event.key === 'k') step(shown, -1);
+  if (event.key === 'r' && locked !== null) set({ cut: locked });
+}
+
+function paintAll() { for (const one of [implantCanvas, heatCanvas, tracesCanvas]) if (one) one.paint(); }
+
+buildHeader();
+buildThreshold();
+buildTableTools();
+buildTable();
+buildShafts();
+buildImplant();
+buildTraces();
+buildHeat();
+buildChosen();
+buildCompare();
+buildTold();
+buildAbout();
+refreshShafts();
+
+watch('chosen', () => { markChosenRow(); refreshShafts(); buildChosen(); paintAll(); });
+watch('cut', () => { refreshThreshold(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
+watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); });
+document.addEventListener('keydown', globalKeys);
+window.addEventListener('beforeprint', paintAll);
+paintAll();
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,0 +1,70 @@
+// Electrodes as clinicians draw them: contact 1 (deepest) first, a line per electrode.
+const PER_LINE = 16;
+const STEP = 25;
+const LABEL = 46;
+const dots = new Map();
+
+function buildShafts() {
+  const groups = new Map();
+  for (const index of byShaft) {
+    const name = contacts[index].shaft ?? 'other';
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(index);
+  }
+  const longest = Math.min(PER_LINE, Math.max(8, ...[...groups].map(([, members]) => members.length)));
+  const width = LABEL + STEP * longest + 4;
+  const parts = [];
+  let line = 0;
+  for (const [name, members] of groups) {
+    parts.push(shaft(name, members, line, name === 'other' ? Math.floor(longest / 3) : PER_LINE));
+    line += Math.ceil(members.length / (name === 'other' ? Math.floor(longest / 3) : PER_LINE));
+  }
+  const height = 27 * line + 4;
+  const svg = el('svg', { viewBox: `0 0 ${width} ${height}`, class: 'electrodes', role: 'group', 'aria-label': 'Electrodes' }, ...parts);
+  svg.style.maxWidth = `${1.15 * width}px`;
+  fill('shafts', svg, scoreLegend());
+  fill('shafts-tools', el('span', { class: 'muted small' }, 'contact 1 is the deepest'));
+}
+
+function scoreLegend() {
+  const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => {
+    const swatch = el('span', { class: 'swatch' });
+    swatch.style.background = ofScore(v);
+    return swatch;
+  });
+  const ring = el('span', { class: 'swatch round is-called' });
+  return el('p', { class: 'legend-line muted small' }, el('span', {}, 'EZ score 0 ', ...steps, ' 1'), el('span', {}, ring, ' above the threshold'),
+    data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null);
+}
+
+function shaft(name, members, first, perLine) {
+  const apart = name === 'other' ? 3 * STEP : STEP;
+  const group = el('g', {}, el('text', { x: 0, y: 27 * first + 18, class: 'shaft-name' }, el('title', {}, name), name.slice(0, 6)));
+  members.forEach((index, i) => {
+    const [x, y] = [LABEL + apart * (i % perLine) + STEP / 2, 27 * (first + Math.floor(i / perLine)) + 14];
+    if (i % perLine && name !== 'other') group.prepend(el('line', { x1: x - apart, y1: y, x2: x, y2: y, class: 'wire' }));
+    group.append(dot(index, x, y, name === 'other'));
+  });
+  return group;
+}
+
+function dot(index, x, y, other) {
+  const c = contacts[index];
+  const circle = el('circle', { cx: x, cy: y, r: 10 });
+  const label = other ? el('text', { x: x + 13, y: y + 3.5 }, c.name.slice(0, 9)) : el('text', { x, y: y + 3.5, 'text-anchor': 'middle' }, String(c.number));
+  const node = el('g', { class: 'dot', role: 'button', 'aria-label': `${c.name}, rank ${c.rank}`, click: () => choose(index) }, circle, label);
+  if (c.resected) node.append(el('path', { d: `M${x - 6} ${y + 12.5}h12`, class: 'cut' }));
+  hint(node, index);
+  dots.set(index, { node, circle, label });
+  return node;
+}
+
+function refreshShafts() {
+  for (const [index, { node, circle, label }] of dots) {
+    const c = contacts[index];
+    circle.setAttribute('fill', ofScore(c.ez));
+    label.setAttribute('fill', c.shaft === null ? '#1c2530' : onScore(c.ez));
+    node.classList.toggle('is-called', isCalled(c) && !data.abstains);
+    node.classList.toggle('is-chosen', index === state.chosen);
+  }
+}

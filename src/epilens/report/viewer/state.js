@@ -1,0 +1,69 @@
+// Data, state, and the few helpers that everything else uses. Text goes in as text nodes only.
+const data = JSON.parse(document.getElementById('data').textContent);
+const contacts = data.contacts;
+const S = data.seizures.length;
+const C = contacts.length;
+const byRank = contacts.map((_, i) => i).sort((a, b) => contacts[a].rank - contacts[b].rank);
+const byShaft = contacts.map((_, i) => i).sort((a, b) => compareNames(contacts[a], contacts[b]));
+
+const locked = data.about.locked;
+// Without a threshold the slider starts where the top K are marked.
+const atFirst = locked !== null ? locked
+  : Math.floor(1000 * contacts[byRank[Math.min(data.k, C) - 1]].ez) / 1000 - 0.001;
+const state = {
+  chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank',
+};
+const watchers = [];
+
+function watch(keys, work) { watchers.push([keys.split(' '), work]); }
+
+function set(change) {
+  const changed = Object.keys(change).filter((key) => state[key] !== change[key]);
+  Object.assign(state, change);
+  for (const [keys, work] of watchers) if (keys.some((key) => changed.includes(key))) work();
+}
+
+function choose(index) { if (index >= 0 && index < C) set({ chosen: index }); }
+
+function isCalled(c) {
+  // At the locked value the decision itself counts, not a rounded score.
+  return state.cut === locked ? c.called : c.ez > state.cut;
+}
+
+function compareNames(a, b) {
+  const shaft = (a.shaft ?? '\uffff').localeCompare(b.shaft ?? '\uffff', 'en', { numeric: true });
+  return shaft || (a.number ?? 0) - (b.number ?? 0) || a.name.localeCompare(b.name, 'en', { numeric: true });
+}
+
+function el(tag, attributes = {}, ...children) {
+  const node = tag === 'svg' || SVG.has(tag)
+    ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') node.addEventListener(name, value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+const SVG = new Set(['g', 'line', 'circle', 'path', 'text', 'rect', 'title']);
+
+function fill(id, ...children) {
+  const node = document.getElementById(id);
+  node.replaceChildren(...children.filter(Boolean));
+  return node;
+}
+
+function bytesOf(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+function number(value, digits = 2) { return value === null || value === undefined ? '–' : value.toFixed(digits); }
+function percent(value) { return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`; }
+function seconds(value) {
+  return value === null || value === undefined ? '–' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)} s`;
+}
+function short(s) { return `S${s + 1}`; }
+function plural(n, one, many = `${one}s`) { return `${n} ${n === 1 ? one : many}`; }

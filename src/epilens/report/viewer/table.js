@@ -1,0 +1,150 @@
+// The ranked table: sort, search, choose, export.
+const columns = [
+  { key: 'rank', title: '#', help: 'Rank by EZ score', value: (c) => c.rank, text: (c) => String(c.rank), up: true },
+  { key: 'name', title: 'Contact', help: 'As the recording names it', text: (c) => c.name, up: true, left: true },
+  { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4) },
+  { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
+  { key: 'decision', title: 'Called', help: 'At the display threshold', value: (c) => Number(isCalled(c)), cell: calledCell, text: (c) => c.decision },
+  { key: 'alone', title: 'Seizures', help: 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((v) => number(v)).join(' '), left: true, show: () => S > 1 },
+  { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
+  { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
+  { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
+  { key: 'resected', title: 'Cut', help: 'In the resection that was given', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
+  ...data.comparisons.map((other, i) => ({ key: `other${i}`, title: `#${initials(other.title)}`, help: `Rank by ${other.title}`, value: (c) => c.others[i], text: (c) => String(c.others[i]), up: true })),
+].filter((column) => !column.show || column.show());
+
+function initials(title) { return title.split(/[\s-]+/).map((word) => word[0].toUpperCase()).join(''); }
+
+const sorting = { key: 'rank', down: false };
+let query = '';
+let shown = byRank.slice();
+const rows = new Map();
+
+function scoreCell(c) {
+  const bar = el('span', { class: 'score-fill' });
+  bar.style.width = `${100 * c.ez}%`;
+  bar.style.background = ofScore(c.ez);
+  return el('span', { class: 'score' }, el('span', { class: 'score-bar' }, bar), el('span', {}, number(c.ez)), c.spread === null ? null : el('span', { class: 'spread' }, `±${number(c.spread)}`));
+}
+
+function calledCell(c) {
+  if (data.abstains) return el('span', { class: 'muted' }, 'abstained');
+  if (!isCalled(c)) return el('span', { class: 'muted' }, '–');
+  // Only the locked threshold makes a decision; elsewhere a score is merely above.
+  return state.cut === locked ? el('span', { class: 'called' }, 'EZ') : el('span', { class: 'called display' }, 'above');
+}
+
+function aloneCell(c) {
+  return el('span', { class: 'squares' }, ...c.alone.map((v, s) => {
+    const square = el('span', { class: 'square', title: `${short(s)}: ${number(v)}` });
+    square.style.background = ofScore(v);
+    if (v === null) square.classList.add('absent');
+    return square;
+  }));
+}
+
+function buildTable() {
+  const heads = columns.map((column) => el('th', { scope: 'col', class: column.left ? 'left' : '', 'data-key': column.key },
+    button(column.title, () => sortBy(column), { title: column.help })));
+  const body = el('tbody', { keydown: moveInTable });
+  fill('ranking', el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body));
+  for (const index of byRank) {
+    const row = el('tr', { tabindex: '-1', 'data-index': index, click: () => choose(index) },
+      ...columns.map((column) => el('td', { class: column.left ? 'left' : '' })));
+    rows.set(index, row);
+  }
+  arrange();
+  refreshRows();
+}
+
+function refreshRows() {
+  for (const [index, row] of rows) {
+    const c = contacts[index];
+    columns.forEach((column, i) => row.children[i].replaceChildren(column.cell ? column.cell(c) : column.text(c)));
+    row.classList.toggle('is-called', isCalled(c) && !data.abstains);
+  }
+}
+
+function sortBy(column) {
+  const first = column.up !== true;
+  sorting.down = sorting.key === column.key ? !sorting.down : first;
+  sorting.key = column.key;
+  arrange();
+}
+
+function arrange() {
+  const column = columns.find((one) => one.key === sorting.key);
+  const wanted = query.trim().toLowerCase();
+  shown = byRank.filter((i) => !wanted || contacts[i].name.toLowerCase().includes(wanted));
+  const sign = sorting.down ? -1 : 1;
+  shown.sort((a, b) => {
+    if (!column.value) return sign * compareNames(contacts[a], contacts[b]);
+    const [x, y] = [column.value(contacts[a]), column.value(contacts[b])];
+    if (x === null || y === null) return (x === null) - (y === null);  // nothing known goes last
+    return sign * (x - y) || contacts[a].rank - contacts[b].rank;
+  });
+  const body = document.querySelector('#ranking tbody');
+  body.replaceChildren(...shown.map((index) => rows.get(index)));
+  if (!shown.length) body.append(el('tr', {}, el('td', { colspan: columns.length, class: 'left muted' }, 'No contact has this name.')));
+  for (const head of document.querySelectorAll('#ranking th')) {
+    const current = head.dataset.key === sorting.key;
+    head.setAttribute('aria-sort', current ? (sorting.down ? 'descending' : 'ascending') : 'none');
+  }
+  markChosenRow(false);
+}
+
+function markChosenRow(scroll = true) {
+  for (const [index, row] of rows) {
+    const chosen = index === state.chosen;
+    row.classList.toggle('is-chosen', chosen);
+    row.setAttribute('aria-selected', String(chosen));
+    row.tabIndex = chosen ? 0 : -1;
+  }
+  const row = rows.get(state.chosen);
+  if (!scroll || !row.isConnected) return;
+  // Only the table scrolls, never the page.
+  const box = document.getElementById('ranking');
+  const top = row.offsetTop - 34;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = row.offsetTop + row.offsetHeight - box.clientHeight;
+}
+
+function step(list, by) {
+  const at = list.indexOf(state.chosen);
+  const next = at < 0 ? 0 : Math.max(0, Math.min(list.length - 1, at + by));
+  if (list.length) choose(list[next]);
+}
+
+function moveInTable(event) {
+  const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -C, End: C }[event.key];
+  if (!by) return;
+  event.preventDefault();
+  step(shown, by);
+  rows.get(state.chosen).focus({ preventScroll: true });
+}
+
+function exportTable() {
+  const header = ['name', 'shaft', 'rank', 'ez_score', 'ez_probability', 'prq_ez_score', 'bcr_ez_score', 'decision', 'spread',
+    ...data.seizures.map((_, s) => `ez_score_s${s + 1}`), 'top_k_share', 'first_deviation_s', 'quality', 'resected'];
+  const lines = shown.map((i) => {
+    const c = contacts[i];
+    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.spread, ...c.alone, c.top, c.first, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
+  });
+  const cells = (line) => line.map((value) => {
+    if (value === null || value === undefined) return 'n/a';
+    const text = String(value).replace(/[\t\r\n]/g, ' ');
+    return typeof value === 'string' && /^[=+\-@]/.test(text) ? `'${text}` : text;  // never a formula
+  }).join('\t');
+  const text = `${[header, ...lines].map(cells).join('\n')}\n`;
+  const link = el('a', { download: `${data.patient}_contacts.tsv` });
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/tab-separated-values' }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function buildTableTools() {
+  const search = el('input', { type: 'search', id: 'search', placeholder: 'Search (press /)', 'aria-label': 'Search contacts',
+    input: (event) => { query = event.target.value; arrange(); },
+    keydown: (event) => { if (event.key === 'Enter' && shown.length) choose(shown[0]); } });
+  fill('ranking-tools', search, button('Export TSV', exportTable, { id: 'export', title: 'The rows shown, as a table' }));
+}

@@ -1,0 +1,88 @@
+// The chosen contact: numbers, words, contributions, agreement of its seizures.
+const why = data.why ? {
+  ...data.why,
+  at: new Map(data.why.contacts.map((c, i) => [c, i])),
+  feature: new Float32Array(bytesOf(data.why.features).buffer),
+  window: new Float32Array(bytesOf(data.why.windows).buffer),
+} : null;
+let largestWindow = 0;
+
+function whyWindow(c, s, w) {
+  const i = why ? why.at.get(c) : undefined;
+  return i === undefined ? null : why.window[(i * S + s) * heat.W + w];
+}
+
+function whyLargest() {
+  if (!largestWindow) {
+    const sizes = Float32Array.from(why.window, Math.abs).sort();
+    largestWindow = sizes[Math.floor(0.99 * (sizes.length - 1))] || 1e-6;
+  }
+  return largestWindow;
+}
+
+function buildChosen() {
+  const c = contacts[state.chosen];
+  const facts = [['rank', `${c.rank} of ${C}`], ['EZ score', number(c.ez)]];
+  if (c.p !== null) facts.push(['calibrated P(EZ)', percent(c.p)]);
+  if (c.prq !== null) facts.push(['PRQ-Net, BCR-Net', `${number(c.prq)}, ${number(c.bcr)}`]);
+  if (c.spread !== null) facts.push(['ensemble SD', number(c.spread)]);
+  data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
+  facts.push(['signal', c.quality]);
+  if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
+  if (data.resection) facts.push(['resection', c.resected ? 'taken' : 'left']);
+  document.getElementById('chosen-title').textContent = `Contact ${c.name}`;
+  fill('words',
+    el('dl', { class: 'facts' }, ...facts.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
+    el('ul', { class: 'sentences' }, ...c.words.map((sentence) => el('li', {}, sentence))));
+  fill('contributions', ...contributions(), ...agreement(c));
+  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', {}, c.name), ` rank ${c.rank}, EZ score ${number(c.ez)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
+}
+
+function swatchOf(c) {
+  const swatch = el('span', { class: `swatch round${isCalled(c) && !data.abstains ? ' is-called' : ''}` });
+  swatch.style.background = ofScore(c.ez);
+  return swatch;
+}
+
+function contributions() {
+  const head = el('h3', {}, 'What moves its score');
+  if (!why) return [head, el('p', { class: 'muted' }, 'A training-free method has no contributions; the sentences tell its deviations.')];
+  const i = why.at.get(state.chosen);
+  if (i === undefined) return [head, el('p', { class: 'muted' }, `Explained are the ${why.contacts.length} highest contacts of ${C}; this is not one of them.`)];
+  const views = why.views.length;
+  const n = data.heat.names.length;
+  const value = (v, d) => why.feature[(i * views + v) * n + d];
+  const sums = data.heat.names.map((name, d) => ({ name, sum: why.views.reduce((t, _, v) => t + value(v, d), 0), parts: why.views.map((view, v) => `${view}: ${signed(value(v, d), 3)}`) }));
+  const largest = Math.max(0.01, ...sums.map((one) => Math.abs(one.sum)));
+  const total = sums.reduce((t, one) => t + one.sum, 0);
+  return [head,
+    el('div', { class: 'bars' }, ...sums.sort((a, b) => b.sum - a.sum).flatMap((one) => bar(one, largest))),
+    el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with average evidence by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
+}
+
+function signed(value, digits) { return `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(digits)}`; }
+
+function bar(one, largest) {
+  const fillNode = el('span', { class: 'bar-fill' });
+  const share = 50 * Math.abs(one.sum) / largest;
+  fillNode.style.width = `${share}%`;
+  fillNode.style.left = one.sum >= 0 ? '50%' : `${50 - share}%`;
+  fillNode.style.background = css(one.sum >= 0 ? ORANGE[3] : BLUE[3]);
+  return [el('span', { class: 'bar-name', title: one.parts.join('\n') }, one.name), el('span', { class: 'bar-track' }, fillNode), el('span', { class: 'bar-value' }, signed(one.sum, 2))];
+}
+
+function agreement(c) {
+  if (S < 2) return [];
+  const [width, left] = [300, 34];
+  const at = (v) => left + v * (width - left - 10);
+  const svg = el('svg', { viewBox: `0 0 ${width} ${16 * S + 26}`, class: 'agreement', role: 'img', 'aria-label': 'EZ score of each seizure alone' });
+  svg.append(el('line', { x1: at(0), x2: at(1), y1: 16 * S + 6, y2: 16 * S + 6, class: 'axis' }));
+  for (const v of [0, 0.5, 1]) svg.append(el('text', { x: at(v), y: 16 * S + 20, 'text-anchor': 'middle', class: 'axis-text' }, String(v)));
+  svg.append(el('line', { x1: at(c.ez), x2: at(c.ez), y1: 2, y2: 16 * S + 6, class: 'together' }, el('title', {}, 'all seizures together')));
+  c.alone.forEach((value, s) => {
+    const y = 16 * s + 12;
+    svg.append(el('text', { x: 4, y: y + 4, class: 'axis-text' }, short(s)), el('line', { x1: at(0), x2: at(1), y1: y, y2: y, class: 'row-line' }));
+    if (value !== null) svg.append(el('circle', { cx: at(value), cy: y, r: 5, fill: ofScore(value), class: 'ball' }, el('title', {}, number(value))));
+  });
+  return [el('h3', {}, 'Seizures taken alone'), svg];
+}
