@@ -18,7 +18,7 @@ import xarray as xr
 from epilens.analyses import Run
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
-from epilens.evaluation.protocol import one_thread
+from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import score_rows
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
