@@ -21,6 +21,7 @@ ROOMS = [
     "plan",
     "storage",
     "terminal",
+    "processes",
     "thresholds",
     "fusion",
     "data",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import multiprocessing
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +19,7 @@ from epilens.evaluation.ledger import with_thresholds, write_ledger
 from epilens.evidence.cube import blind, open_patient
 from epilens.methods import METHODS
 from epilens.plan import Plan
+from epilens.processes import work_through
 from epilens.storage import replace_folder
 
 
@@ -52,17 +51,7 @@ def finished(cell: Cell) -> bool:
 
 def execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
     """Run cells here or on local processes, with one thread each: the same bits either way."""
-    if jobs <= 1:
-        for cell in cells:
-            _run_alone(cell)
-            yield cell
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {pool.submit(_run_alone, cell): cell for cell in cells}
-        for future in as_completed(futures):
-            future.result()
-            yield futures[future]
+    yield from (cell for cell, _ in work_through(_run_alone, cells, jobs))
 
 
 @contextmanager

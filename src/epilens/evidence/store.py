@@ -10,10 +10,9 @@ import csv
 import hashlib
 import io
 import json
-import multiprocessing
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from epilens.evidence.describe import describe_patient
 from epilens.evidence.signals import make_signals
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
+from epilens.processes import work_through
 from epilens.storage import write_atomically
 from epilens.terminal import visible
 
@@ -98,16 +98,9 @@ def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
 
 
 def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
-    if jobs <= 1:
-        yield from ((job, describe_one(job)) for job in work)
-        return
     # The largest patients first, so that no process is left with one at the end.
-    work = sorted(work, key=_size, reverse=True)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=context) as pool:
-        futures = {pool.submit(describe_one, job): job for job in work}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    work = sorted(work, key=_size, reverse=True) if jobs > 1 else work
+    yield from work_through(describe_one, work, jobs)
 
 
 def _size(job: Job) -> float:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from epilens.data.simulate.files import write_center, write_run
 from epilens.data.simulate.patients import SimulatedPatient, SimulatedRun, make_patients
 from epilens.data.simulate.shapes import shape as shape_of
 from epilens.errors import DataError
+from epilens.processes import work_through
 
 Tick = Callable[[str], None]
 
@@ -62,19 +61,14 @@ def count_runs(shape: str, seed: int) -> int:
 
 
 def _write_all(work: list[Any], jobs: int, tick: Tick) -> None:
-    if jobs <= 1:
-        for item in work:
-            write_run(*item)
-            tick(item[1].name)
-        return
     # The slowest files first, so that no process is left with one at the end.
     work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {pool.submit(write_run, *item): item[1].name for item in work}
-        for future in as_completed(futures):
-            future.result()
-            tick(futures[future])
+    for (_, patient, _), _ in work_through(_write_one, work, jobs):
+        tick(patient.name)
+
+
+def _write_one(item: Any) -> None:
+    write_run(*item)
 
 
 def _check_target(out: Path) -> None:
