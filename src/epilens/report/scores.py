@@ -34,5 +34,6 @@ def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
 
 
 def _cell(mean: float, sd: float) -> str:
-    """One seed has no spread."""
-    return f"{mean:.3f}" if sd != sd else f"{mean:.3f}±{sd:.3f}"
+    """Without leading zeros, so that the table fits; one seed has no spread."""
+    short = f"{mean:.3f}".removeprefix("0")
+    return short if sd != sd else f"{short}±{sd:.3f}".replace("±0", "±")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -62,20 +62,30 @@ def _cell(value: Any, name: str, formats: Mapping[str, str]) -> str:
 
 
 def print_frame(title: str, frame: pd.DataFrame, formats: Mapping[str, str]) -> None:
-    """The frame on stdout; the paper's value stands in brackets behind ours."""
+    """The frame on stdout, short enough for a terminal.
+
+    Three digits, the paper's value in brackets behind ours without its SD, names without titles.
+    """
+    dropped = [name for name in frame if name.startswith("paper_") and name.endswith("_sd")]
+    dropped += ["title"] if {"method", "title"} <= set(frame) else []
+    short = frame.drop(columns=dropped)
+    digits = {name: format_of(name, formats).replace(".4f", ".3f") for name in short}
     shown: list[Column] = []
-    for column in columns(frame, formats):
+    for column in columns(short, digits):
         if column.paper and shown and column.heading == f"paper: {shown[-1].heading}":
             ours = shown.pop()
             cells = [
                 a if b == NOTHING else f"{a} [{b}]"
                 for a, b in zip(ours.cells, column.cells, strict=True)
             ]
-            shown.append(Column(f"{ours.heading} [paper]", cells, True, False))
+            shown.append(replace(ours, heading=f"{ours.heading} [paper]", cells=cells))
         else:
             shown.append(column)
     left = next((i for i, column in enumerate(shown) if column.numbers), len(shown))
-    rows = list(zip(*(column.cells for column in shown), strict=True))
+    rows = [
+        [cell.replace(" ± ", "±") for cell in row]
+        for row in zip(*(column.cells for column in shown), strict=True)
+    ]
     print_table(title, [column.heading for column in shown], rows, left=left)
 
 
