@@ -170,7 +170,7 @@ def test_a_folder_with_something_in_it_is_refused_and_left_alone(tmp_path):
 def test_a_killed_simulation_leaves_nothing_that_looks_finished(tmp_path):
     code = (
         "import os, sys\nfrom epilens.data.simulate import simulate\n"
-        "simulate(sys.argv[1], 'tiny', jobs=1, tick=lambda note: os.kill(os.getpid(), 9))"
+        "simulate(sys.argv[1], 'tiny', jobs=1, tick=lambda note, steps: os.kill(os.getpid(), 9))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
     assert done.returncode == -9

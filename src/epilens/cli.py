@@ -44,6 +44,7 @@ OnsetFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")]
 CubesOfRun = Annotated[
     Path | None, typer.Option("--cubes", help="Cubes of the run. Default: where they were.")
@@ -88,11 +89,10 @@ def simulate(
 
     No patient is behind it: it is for trying out software, and proves nothing clinical.
     """
-    from epilens.data.simulate import count_runs
     from epilens.data.simulate import simulate as write
     from epilens.terminal import progress
 
-    with progress(f"simulating {shape}", count_runs(shape, seed)) as tick:
+    with progress(f"simulating {shape}") as tick:
         write(out, shape, seed, jobs, tick)
     typer.echo(out)
 
@@ -165,7 +165,7 @@ def describe(
 
     settings = _plan(plan, labels, onsets)
     parts = [read_bids(root, dataset, settings) for root in roots]
-    with progress("describing seizures", sum(map(len, parts))) as tick:
+    with progress("describing seizures") as tick:
         summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
     _tell(summary)
     typer.echo(out)
@@ -183,7 +183,6 @@ def run(
 
     Finished folds are skipped, so running it again resumes.
     """
-    from epilens.evaluation.protocol import count_cells
     from epilens.evaluation.protocol import run as go
     from epilens.evidence.cube import open_cohort
     from epilens.plan import Plan, Runtime
@@ -191,7 +190,7 @@ def run(
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
     runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
-    with progress("method × seed × fold", count_cells(settings, cohort, runtime)) as tick:
+    with progress("method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(folder)
 
@@ -251,12 +250,12 @@ def reproduce(
 
     A run that fails its audit is refused. What the run lacks is listed on the page.
     """
-    from epilens.analyses import ANALYSES, open_run
+    from epilens.analyses import open_run
     from epilens.report.reproduction import reproduce as write
     from epilens.terminal import progress
 
     run = open_run(folder, cubes, loco)
-    with progress("analyses", len(ANALYSES)) as tick:
+    with progress("analyses") as tick:
         page = write(run, out, tick)
     typer.echo(page)
 
@@ -269,12 +268,12 @@ def report(
     loco: LocoRun = None,
 ) -> None:
     """Write the page of `reproduce` alone, as one file that can be passed on."""
-    from epilens.analyses import ANALYSES, open_run
+    from epilens.analyses import open_run
     from epilens.report.reproduction import find, write_page
     from epilens.terminal import progress
 
     run = open_run(folder, cubes, loco)
-    with progress("analyses", len(ANALYSES)) as tick:
+    with progress("analyses") as tick:
         findings = find(run, tick)
     typer.echo(write_page(findings, out))
 
@@ -284,18 +283,20 @@ def train(
     plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    force: Force = False,
 ) -> None:
     """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
     from epilens.evaluation.deploy import train as make
     from epilens.evidence.cube import open_cohort
-    from epilens.networks.model import save_model
+    from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
     from epilens.terminal import progress
 
     settings = Plan.load(plan)
-    with progress("training", 2 * len(settings.seeds) * settings.splits.folds) as tick:
+    check_place(out, force)
+    with progress("training") as tick:
         model = make(settings, open_cohort(cubes), tick)
-    typer.echo(save_model(model, out))
+    typer.echo(save_model(model, out, force))
 
 
 @app.command()
@@ -377,12 +378,13 @@ def model_show(
 def model_import(
     checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help=".pt files.")],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    force: Force = False,
 ) -> None:
     """Turn checkpoints of the authors' released code into a model; no code in them is run."""
     from epilens.networks.model import save_model
     from epilens.networks.released import import_released
 
-    typer.echo(save_model(import_released(checkpoints), out))
+    typer.echo(save_model(import_released(checkpoints), out, force))
 
 
 def _tell(summary: dict[str, Any]) -> None:

@@ -6,18 +6,18 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from epilens.analyses import ANALYSES, open_run
+from epilens.analyses import open_run
 from epilens.data.bids import read_bids
 from epilens.data.cohort import summarise
-from epilens.data.simulate import count_runs, simulate
+from epilens.data.simulate import simulate
 from epilens.evaluation.deploy import train
 from epilens.evaluation.ledger import read_ledger
-from epilens.evaluation.protocol import caveats, count_cells, run
+from epilens.evaluation.protocol import caveats, run
 from epilens.evaluation.scoring import score
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.localize import STEPS, localize
+from epilens.localize import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
@@ -26,6 +26,7 @@ from epilens.report.figures import evidence_figure, save_png
 from epilens.report.page import write_report
 from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
+from epilens.storage import own_folder
 from epilens.terminal import progress, say
 
 SHAPE, SEED = "demo", 0
@@ -41,16 +42,16 @@ METHODS_SHOWN = (
 
 def run_demo(out: Path, jobs: int) -> Path:
     """Simulate and describe (unless done), show the cohort and a first picture."""
-    cohort = out / "cohort"
+    cohort = own_folder(out, "a demo") / "cohort"
     if _made_before(cohort):
         say(f"using the simulated cohort in {cohort}")
     else:
-        with progress("simulating a four-center cohort", count_runs(SHAPE, SEED)) as tick:
+        with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
     parts = [read_bids(root, "simulated") for root in sorted(cohort.iterdir()) if root.is_dir()]
     print_cohort(summarise(parts))
     cubes, plan = out / "cubes", demo_plan()
-    with progress("describing its seizures", sum(map(len, parts))) as tick:
+    with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
     picture = _picture(described, out / "evidence.png")
@@ -69,10 +70,10 @@ def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path) -> Pat
     others = Cohort({name: described.path(name) for name in described if name != PICTURED})
     folder = out / "model"
     if not folder.exists():  # a demo that is run again keeps its model
-        with progress("training a model", 2 * plan.splits.folds * len(plan.seeds)) as tick:
+        with progress("training a model") as tick:
             save_model(train(plan, others, tick), folder)
     (files,) = cohort.glob(f"*/{PICTURED}")
-    with progress("localizing", STEPS) as tick:
+    with progress("localizing") as tick:
         found = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
     return write_report(found, out / "localized")
 
@@ -84,16 +85,15 @@ def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path)
         splits={"kind": "leave-one-center-out"},
         methods=("rbf-svm", "logistic-z", "prq", "bcr", "cdel"),
     )
-    steps = count_cells(apart, cohort, runtime)
-    with progress("leaving one center out", steps) as tick:
+    with progress("leaving one center out") as tick:
         loco = run(apart, cohort, replace(runtime, tick=tick))
-    with progress("tables and figures", len(ANALYSES)) as tick:
+    with progress("tables and figures") as tick:
         return reproduce(open_run(folder, loco=loco), out, tick)
 
 
 def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
     """Cross-validate every method that needs no weights with the demo's plan; show the table."""
-    with progress("training, method × seed × fold", count_cells(plan, cohort, runtime)) as tick:
+    with progress("training, method × seed × fold") as tick:
         folder = run(plan, cohort, replace(runtime, tick=tick))
     scores = score(read_ledger(folder / "ledger.parquet"))
     main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables

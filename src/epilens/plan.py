@@ -8,17 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from epilens.errors import PlanError, did_you_mean
+from epilens.progress import StepFunction, Ticks
 
 Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PlainWord = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
 class Section(BaseModel):
@@ -179,7 +180,8 @@ class FragilityPlan(Section):
 class Plan(Section):
     """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
 
-    name: str = "paper"
+    name: PlainWord = "paper"
+    """Of the run's folder: letters, digits, `.`, `_` and `-`."""
     cohort: CohortPlan = CohortPlan()
     montage: MontagePlan = MontagePlan()
     quality: QualityPlan = QualityPlan()
@@ -268,7 +270,7 @@ class Runtime:
     jobs: int = 1
     only: tuple[str, ...] = ()
     """Methods to run; empty: the plan's."""
-    tick: Callable[[str, int], None] = lambda note, steps: None
+    tick: Ticks | StepFunction = field(default_factory=Ticks)
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -20,6 +20,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from epilens.progress import Ticks
+
 # Wide enough for our tables when the output is a file or a pipe.
 _WIDTH_WITHOUT_TERMINAL = 110
 
@@ -66,8 +68,8 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress(description: str, total: int) -> Generator[Any]:
-    """A bar on stderr; call the yielded function with a note whenever one step is done."""
+def progress(description: str) -> Generator[Ticks]:
+    """A bar on stderr for a job, which announces its own size."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
@@ -79,5 +81,8 @@ def progress(description: str, total: int) -> Generator[Any]:
         transient=False,
     )
     with bar:
-        task = bar.add_task(description, total=total, note="")
-        yield lambda note="", steps=1: bar.update(task, advance=steps, note=visible(note))
+        task = bar.add_task(description, total=None, note="")
+        yield Ticks(
+            lambda note, steps: bar.update(task, advance=steps, note=visible(note)),
+            lambda total: bar.update(task, total=total),
+        )

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from epilens.arrays import Bools, Floats
 
 GRID = np.arange(201) / 200
 """Candidate thresholds 0, 0.005, …, 1."""

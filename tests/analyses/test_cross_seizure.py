@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file, save_file
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
 import statistics_by_hand as hand
+from safetensors.torch import load_file, save_file
 
 from epilens.analyses import analyse, open_run
 from epilens.analyses.reinference import (

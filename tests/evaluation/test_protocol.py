@@ -14,10 +14,11 @@ from safetensors.torch import load_file
 
 from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.ledger import fuse, read_ledger
-from epilens.evaluation.protocol import caveats, check_complete, count_cells, run
+from epilens.evaluation.protocol import caveats, check_complete, run
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.cube import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
+from epilens.progress import Ticks
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="test", seeds=(1, 2)).override(
@@ -46,7 +47,7 @@ def test_a_run_writes_what_it_promises(folder, cohort):
     setting = json.loads((folder / "run.json").read_text())
     assert set(setting["patients"]) == set(cohort)
     cells = list((folder / "cells").rglob("cell.json"))
-    assert len(cells) == 2 * 2 * 2 == count_cells(PLAN, cohort, Runtime())
+    assert len(cells) == 2 * 2 * 2
     for cell in cells:
         history = pd.read_parquet(cell.with_name("history.parquet"))
         assert history["selected"].any()
@@ -76,7 +77,9 @@ def test_cdel_is_the_fusion_of_its_branches_with_its_own_validation_threshold(fo
 def test_running_it_again_keeps_every_cell(folder, cohort):
     before = {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")}
     told = []
-    run(PLAN, cohort, Runtime(out=folder.parent, tick=lambda note, steps: told.append(note)))
+    tick = Ticks(lambda note, steps: told.append(note))
+    run(PLAN, cohort, Runtime(out=folder.parent, tick=tick))
+    assert tick.total == 8
     assert {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")} == before
     assert len(told) == 8
     assert all(note.endswith("kept") for note in told)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+import statistics_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import random_ledger, rows
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import statistics_by_hand as hand
 
 from epilens.errors import LedgerError
 from epilens.evaluation import resampling

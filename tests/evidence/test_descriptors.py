@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from evidence_by_hand import descriptors_by_hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,9 +15,6 @@ from epilens.evidence.descriptors import (
     high_gamma_covered,
     power_spectrum,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-from evidence_by_hand import descriptors_by_hand
 
 RATES = (249.85, 256.0, 500.0, 512.0, 999.41, 1000.0, 1024.0, 2000.0, 2048.0)
 ABSOLUTE = [0, 1, 2, 3, 4, 8]  # log powers and entropy

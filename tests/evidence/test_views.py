@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from evidence_by_hand import table_by_hand, views_by_hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
@@ -18,9 +17,6 @@ from epilens.evidence.describe import describe
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import STATE_DESCRIPTORS, VIEWS, Standardizer, channel_table, views
 from epilens.testing import make_cube, make_recording
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-from evidence_by_hand import table_by_hand, views_by_hand
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from pathlib import Path
 
+import localize_by_hand as by_hand
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,9 +34,6 @@ from epilens.localize.certainty import (
     usual_limit,
 )
 from epilens.testing import make_cube
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import localize_by_hand as by_hand
 
 
 def patients(n=12, seed=0, signal=1.5):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import localize_by_hand as by_hand
 import numpy as np
 import pytest
 
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.localize.timing import FAST, first_sustained, time_evidence
 from epilens.testing import make_cube
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import localize_by_hand as by_hand
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,10 @@ from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_
 
 import epilens
 from epilens.errors import DataError, MethodError, ModelError
-from epilens.localize import STEPS, localize
+from epilens.localize import localize
 from epilens.localize.sources import pick_seizures
 from epilens.networks.model import save_model
+from epilens.progress import Ticks
 from epilens.testing import make_cube, make_patient, make_recording
 
 
@@ -182,11 +183,13 @@ def test_the_order_of_channels_does_not_matter(model):
 
 def test_progress_is_told(files, model):
     told = []
-    localize(files, model, onsets=[40] * 3, tick=lambda note, steps: told.append((note, steps)))
+    tick = Ticks(lambda note, steps: told.append((note, steps)))
+    localize(files, model, onsets=[40] * 3, tick=tick)
     notes = [note for note, _ in told]
     for note in ("reading seizure-1", "describing", "scoring", "explaining", "comparing"):
         assert note in notes
-    assert sum(steps for _, steps in told) == STEPS
+    assert sum(steps for _, steps in told) == tick.total
     told.clear()
-    localize(make_cube(fs=FS), model, tick=lambda note, steps: told.append((note, steps)))
-    assert sum(steps for _, steps in told) == STEPS
+    tick = Ticks(lambda note, steps: told.append((note, steps)))
+    localize(make_cube(fs=FS), model, tick=tick)
+    assert sum(steps for _, steps in told) == tick.total > 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+import training_free_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,9 +26,6 @@ from epilens.methods.fragility import (
 from epilens.methods.plain import as_ranks, change_after_onset
 from epilens.plan import FragilityPlan, IndexPlan, Plan
 from epilens.testing import make_patient
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import training_free_by_hand as hand
 
 INDEX, FRAGILITY = IndexPlan(), FragilityPlan()
 

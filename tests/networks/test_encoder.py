@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
+import networks_by_hand as hand
 import numpy as np
 import pytest
 import torch
@@ -35,9 +34,6 @@ from epilens.networks.encoder import (
     prz,
     seed_dropout,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import networks_by_hand as hand
 
 close = {"rtol": 1e-9, "atol": 1e-9}
 VARIANTS = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
-import sys
 from pathlib import Path
 
+import networks_by_hand
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,9 +21,6 @@ from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.released import import_released, read_checkpoint
 from epilens.networks.training import as_tensors, build
 from epilens.testing import make_cube
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "by_hand"))
-import networks_by_hand
 
 # The released code's names, as its description lists them, for each of ours.
 THEIRS = {

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from unittest.mock import patch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "localize"))
 from new_patients import FS, cohort_cubes, make_model
 
 from epilens.data.positions import Positions

@@ -8,13 +8,14 @@ did stop training on it, so out-of-fold numbers are a little better than those o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.cube import Cohort, is_reference
@@ -24,10 +25,8 @@ from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.methods import METHODS, seen_channels, seen_labels
 from epilens.networks.model import Branch, Model, group_members
 from epilens.plan import Plan
+from epilens.progress import StepFunction, Ticks
 from epilens.thresholds import select_threshold
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 COVERAGES = (0.8, 0.9)
 """Shares of a patient's EZ contacts that the sets of contacts should hold."""
@@ -36,10 +35,9 @@ _FARTHEST = 20.0
 """Robust z-scores beyond this say no more than this."""
 
 
-def train(
-    plan: Plan, cohort: Cohort, tick: Callable[[str, int], None] = lambda note, steps: None
-) -> Model:
+def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) -> Model:
     """Train both branches on every fold and seed of all labelled patients."""
+    tick = Ticks.of(tick)
     cubes = {name: cube for name, cube in cohort.items() if "is_ez" in cube}
     if len(cubes) < 2 * plan.splits.folds:
         raise ModelError(
@@ -51,6 +49,7 @@ def train(
     held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
     branches: list[tuple[str, int, str, Branch]] = []
     scores: dict[str, list[Floats]] = {}
+    tick.expect(2 * len(plan.seeds) * len(set(held.values())))
     for seed in plan.seeds:
         for fold in sorted(set(held.values())):
             out = [cubes[p] for p in cubes if held[p] == fold]
@@ -60,7 +59,7 @@ def train(
                 fitted: Any = METHODS[name].fit(fit, out, seed, plan)
                 made[name] = Branch(fitted.network, fitted.standardizer)
                 branches.append((name, seed, fold, made[name]))
-                tick(f"{name} seed {seed} fold {fold}", 1)
+                tick(f"{name} seed {seed} fold {fold}")
             for cube in out:
                 fused = fuse_scores(made["prq"].p_nez(cube), made["bcr"].p_nez(cube))
                 scores.setdefault(cube.attrs["patient"], []).append(fused)

@@ -136,7 +136,7 @@ def _write_cell(cell: Cell, ledger: pd.DataFrame, fitted: Any) -> None:
     fitted.history.to_parquet(history, index=False)
     told = {"key": cell.key, "method": cell.method, "seed": cell.seed, "fold": cell.fold}
     told["notes"] = dict(fitted.notes)
-    with replace_folder(cell.folder) as folder:
+    with replace_folder(cell.folder, "a cell") as folder:
         write_ledger(ledger, folder / "ledger.parquet")
         (folder / "history.parquet").write_bytes(history.getvalue())
         if weights := fitted.weights():

@@ -27,7 +27,8 @@ from epilens.evaluation.splits import five_fold, leave_one_center_out, read_spli
 from epilens.evidence.cube import Cohort
 from epilens.methods import METHODS, Method
 from epilens.plan import Plan, Runtime
-from epilens.storage import write_atomically
+from epilens.progress import Ticks
+from epilens.storage import own_folder, write_atomically
 
 SIMULATED = "(simulated)"
 """Centers of simulated cohorts say so in their name."""
@@ -43,18 +44,19 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     """
     runtime = runtime or Runtime()
     known = _labelled(cohort)
-    folder = runtime.out / plan.name
+    tick, folder = Ticks.of(runtime.tick), own_folder(runtime.out / plan.name, "a run")
     split = make_split(plan, {name: about["center"] for name, about in known.items()})
     _write_setting(folder, plan, split, known, cohort.path(next(iter(known))).parent)
     names = runtime.only or plan.methods
     methods = [METHODS[name] for name in names]
     trained = list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
     cells = _cells(trained, plan, split, known, cohort, folder)
+    tick.expect(len(cells))
     todo = [cell for cell in cells if not finished(cell)]
     for cell in (cell for cell in cells if finished(cell)):
-        runtime.tick(f"{cell.method} seed {cell.seed} fold {cell.fold} kept", 1)
+        tick(f"{cell.method} seed {cell.seed} fold {cell.fold} kept")
     for cell in execute(todo, runtime.jobs):
-        runtime.tick(f"{cell.method} seed {cell.seed} fold {cell.fold}", 1)
+        tick(f"{cell.method} seed {cell.seed} fold {cell.fold}")
     _assemble(folder, methods, cells, split, known)
     return folder
 
@@ -74,14 +76,6 @@ def caveats(folder: Path) -> list[str]:
     if setting.get("simulated"):
         said.append("Simulated patients: nothing here is clinical evidence.")
     return [*said, "For research, not for diagnosis."]
-
-
-def count_cells(plan: Plan, cohort: Cohort, runtime: Runtime) -> int:
-    """How many cells `run` will go through: as many as it ticks."""
-    names = runtime.only or plan.methods
-    trained = {part for name in names for part in (METHODS[name].parts or (name,))}
-    centers = {name: about["center"] for name, about in _labelled(cohort).items()}
-    return len(trained) * len(plan.seeds) * make_split(plan, centers)["fold"].nunique()
 
 
 def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:

@@ -13,15 +13,13 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from epilens.arrays import Bools, Floats
 from epilens.errors import LedgerError
 from epilens.evaluation.scoring import METRICS, score
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.thresholds import confusion_metrics
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 BLOCK = 2_000_000
 """Numbers that are worked on at once: about 16 MB an array, however many draws are asked for."""

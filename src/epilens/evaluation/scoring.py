@@ -10,12 +10,9 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.thresholds import GRID, confusion_metrics, grid_metrics, select_threshold
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 __all__ = [
     "GRID",

@@ -126,7 +126,7 @@ def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
         metadata[f"{name}/.zattrs"] = {"_ARRAY_DIMENSIONS": variable.dims}
         chunks[f"{name}/{'.'.join('0' * max(1, values.ndim))}"] = values.tobytes()
     together = {"zarr_consolidated_format": 1, "metadata": metadata}
-    with replace_folder(Path(path)) as folder:
+    with replace_folder(path, "a store") as folder:
         for name in dataset.variables:
             (folder / str(name)).mkdir()
         for name, tree in (metadata | {".zmetadata": together}).items():

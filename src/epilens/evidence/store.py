@@ -31,13 +31,12 @@ from epilens.evidence.signals import make_signals
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
 from epilens.processes import work_through
-from epilens.storage import write_atomically
+from epilens.progress import StepFunction, Ticks
+from epilens.storage import own_folder, write_atomically
 from epilens.terminal import visible
 
 VERSION = 1
 """Raised when the same sources and plan would give other numbers."""
-
-Tick = Callable[[str, int], None]
 
 STORES: dict[str, tuple[Callable[..., xr.Dataset], set[str]]] = {
     "traces": (make_traces, {"traces"}),
@@ -72,14 +71,16 @@ def describe_cohort(
     plan: Plan,
     jobs: int = 1,
     stores: Collection[str] = (),
-    tick: Tick = lambda note, seizures: None,
+    tick: Ticks | StepFunction | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
     """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
     out = Path(out)
     patients = [patient for part in parts for patient in part.patients]
     _check_names(patients, out)
-    out.mkdir(parents=True, exist_ok=True)
+    own_folder(out, "cubes")
+    tick = Ticks.of(tick)
+    tick.expect(sum(len(patient.runs) for patient in patients))
     threads = 1 if jobs > 1 else threads
     work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
     outcomes = {}

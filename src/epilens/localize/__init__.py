@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,15 +17,14 @@ from epilens.localize.intake import Given
 from epilens.localize.result import Localization
 from epilens.localize.sources import Source, open_source
 from epilens.plan import Plan
+from epilens.progress import StepFunction, Ticks
 
 if TYPE_CHECKING:
     from epilens.networks.model import Model
 
-__all__ = ["STEPS", "Localization", "localize"]
+__all__ = ["Localization", "localize"]
 
-Tick = Callable[[str, int], None]
-STEPS = 5
-"""Of a progress bar: reading, describing, scoring, explaining, comparing."""
+_STEPS = ("reading", "describing", "scoring", "explaining", "comparing")
 
 
 def localize(
@@ -40,7 +39,7 @@ def localize(
     plan: Plan | None = None,
     resected: str | Collection[str] | None = None,
     compare: Iterable[Model | Source | str | Path] = (),
-    tick: Tick = lambda note, steps: None,
+    tick: Ticks | StepFunction | None = None,
 ) -> Localization:
     """Rank the contacts of one patient, with evidence.
 
@@ -70,6 +69,8 @@ def localize(
     Localization
         `.contacts` is the ranked table; `epilens.report.page.write_report` makes a page of it.
     """
+    tick = Ticks.of(tick)
+    tick.expect(len(_STEPS))
     source = open_source(model, plan)
     others = [open_source(other, source.plan) for other in compare]
     given = Given(

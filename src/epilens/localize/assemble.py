@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.errors import DataError
@@ -30,9 +30,7 @@ from epilens.localize.result import About, Certainty, Localization, SeizureFacts
 from epilens.localize.sources import ModelSource, Scores, Source
 from epilens.localize.timing import Timing, time_evidence
 from epilens.localize.words import tell, tell_agreement, tell_score
-
-Tick = Callable[[str, int], None]
-Bools = NDArray[np.bool_]
+from epilens.progress import Ticks
 
 
 def assemble(
@@ -40,7 +38,7 @@ def assemble(
     source: Source,
     others: Sequence[Source],
     resected: str | Collection[str] | None,
-    tick: Tick,
+    tick: Ticks,
 ) -> Localization:
     """Score a patient and say everything about it."""
     patient = evidence.patient

@@ -17,11 +17,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.evaluation.deploy import distance, evidence_summary, ez_logit, score_summary
 from epilens.evidence.cube import is_reference
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 USUAL = 0.95
 """Share of the cohort's own patients within which a patient counts as like the cohort."""

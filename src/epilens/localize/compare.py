@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.data.contacts import Contact, expand_contacts, parse_contact
 from epilens.errors import DataError
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor
 
+from epilens.arrays import Floats
 from epilens.localize.stages import Held, Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model
-
-Floats = NDArray[np.float64]
 
 PATIENT_NODES, LEAST_NODES = 1536, 64
 """Midpoints between the two seizure features, over all networks and of each of them at least:

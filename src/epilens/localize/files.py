@@ -17,7 +17,6 @@ from epilens.localize.intake import (
     Given,
     Intake,
     OutsideError,
-    Tick,
     annotated_onset,
     contacts_of,
     patient_code,
@@ -26,13 +25,14 @@ from epilens.localize.intake import (
 )
 from epilens.localize.runs import bids_root, from_bids
 from epilens.plan import Plan
+from epilens.progress import Ticks
 
 
 def from_paths(
-    paths: Sequence[str | Path], plan: Plan, given: Given, tick: Tick = lambda note, steps: None
+    paths: Sequence[str | Path], plan: Plan, given: Given, tick: Ticks | None = None
 ) -> Intake:
     """Seizures of one patient from files, runs of a BIDS tree, or a BIDS folder."""
-    files = [Path(path) for path in paths]
+    files, tick = [Path(path) for path in paths], Ticks.of(tick)
     if not files:
         raise DataError("localize: expected recordings of one patient, found none. Name the files.")
     for file in files:
@@ -57,7 +57,7 @@ def from_paths(
     return from_bids(root, files, plan, given, tick)
 
 
-def _from_files(files: list[Path], plan: Plan, given: Given, tick: Tick) -> Intake:
+def _from_files(files: list[Path], plan: Plan, given: Given, tick: Ticks) -> Intake:
     patient = patient_code(given.patient or "patient")
     pairs = with_onsets(files, given.onsets_s)
     recordings, rows, left_out, problems = [], [], [], []

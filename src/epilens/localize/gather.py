@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,10 @@ from epilens.localize.files import from_paths
 from epilens.localize.intake import Given, Intake
 from epilens.localize.sources import Source, check_cube, pick_seizures
 from epilens.plan import Plan
+from epilens.progress import Ticks
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
-
-Tick = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Evidence:
 
 
 def gather(
-    patient: Any, source: Source, given: Given, stores: Collection[str], tick: Tick
+    patient: Any, source: Source, given: Given, stores: Collection[str], tick: Ticks
 ) -> Evidence:
     """Read and describe a patient; `stores` are wanted beside the cube."""
     if isinstance(patient, xr.Dataset):
@@ -81,7 +80,7 @@ def _describe(
     return cube, rows
 
 
-def _take_in(patient: Any, plan: Plan, given: Given, tick: Tick) -> Intake:
+def _take_in(patient: Any, plan: Plan, given: Given, tick: Ticks) -> Intake:
     if isinstance(patient, str | Path):
         return from_paths([patient], plan, given, tick)
     items = list(patient)

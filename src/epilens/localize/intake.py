@@ -7,7 +7,7 @@ contacts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from epilens.errors import DataError, OnsetError
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-Tick = Callable[[str, int], None]
 _GIVEN = "given by the user"
 UNREADABLE = "could not be read (the command line says why)"
 _IEEG = ("eeg", "seeg", "ecog", "dbs")

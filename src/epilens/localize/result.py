@@ -11,14 +11,12 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.localize.certainty import Caution, ContactSet, Likeness, seizure_spread, top_share
 from epilens.localize.compare import Comparison, Resection, contacts_of_channel, ranking
 from epilens.localize.explain import Explanation
 from epilens.localize.sources import Scores
 from epilens.localize.timing import Timing
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from epilens.data.datasets import recognise
 from epilens.data.recording import Recording, pick, read_run
 from epilens.data.sidecars import BidsTree, natural, with_prefix
 from epilens.errors import DataError
-from epilens.localize.intake import UNREADABLE, Given, Intake, Tick, with_onsets
+from epilens.localize.intake import UNREADABLE, Given, Intake, with_onsets
 from epilens.plan import Plan
+from epilens.progress import Ticks
 
 
 def bids_root(path: Path) -> Path | None:
@@ -26,7 +27,7 @@ def bids_root(path: Path) -> Path | None:
     return next((p for p in path.parents if (p / "dataset_description.json").exists()), None)
 
 
-def from_bids(root: Path, files: list[Path], plan: Plan, given: Given, tick: Tick) -> Intake:
+def from_bids(root: Path, files: list[Path], plan: Plan, given: Given, tick: Ticks) -> Intake:
     """The ictal runs of one patient: those that are named, or all of them."""
     # By the name before the dot: BrainVision has three files, and any of them may be given.
     wanted = {_stem(p) for p in files if p.name.startswith("sub-") and p.suffix}

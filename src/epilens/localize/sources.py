@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
+from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evidence.cube import blind
 from epilens.evidence.descriptors import DESCRIPTORS
@@ -25,8 +25,6 @@ from epilens.localize.stages import (
 from epilens.methods import METHODS, Method
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
-
-Floats = NDArray[np.float64]
 
 EVIDENCE = ("montage", "quality", "filter", "windows")
 """Sections of a plan that change the evidence."""

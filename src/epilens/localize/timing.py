@@ -13,11 +13,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools, Floats
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS, views
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 CLEAR_SD = 3.0
 SUSTAINED = 3

@@ -33,9 +33,10 @@ from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, masked_quantile
 from epilens.networks.training import as_tensors, predict
-from epilens.storage import replace_folder
+from epilens.storage import check_folder, is_own, replace_folder
 
 FORMAT = 2
+KIND = "a model"
 CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
 _AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
@@ -98,8 +99,19 @@ class Model:
         )
 
 
-def save_model(model: Model, path: str | Path) -> Path:
-    """Write a model folder, whole or not at all."""
+def check_place(path: str | Path, force: bool = False) -> None:
+    """Refuse a folder that is not free for a model; `force` lets a model be replaced by another."""
+    check_folder(path, KIND)
+    if is_own(path, KIND) and not force:
+        raise ModelError(
+            f"{path}: expected a new folder, found a model. Give another folder, or --force to "
+            "replace it."
+        )
+
+
+def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
+    """Write a model folder, whole or not at all; `force` replaces a model that is there."""
+    check_place(path, force)
     files = {f"member-{i:02d}.safetensors": _pack(m) for i, m in enumerate(model.members)}
     first = model.members[0]
     tree: dict[str, Any] = {
@@ -118,7 +130,7 @@ def save_model(model: Model, path: str | Path) -> Path:
     }
     files[CARD] = card(tree).encode()
     tree["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    with replace_folder(Path(path)) as folder:
+    with replace_folder(path, KIND) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
         (folder / "model.json").write_bytes(sign(tree))

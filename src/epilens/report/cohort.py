@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.data.bids import Recordings
-from epilens.storage import write_atomically
+from epilens.storage import own_file, write_atomically
 from epilens.terminal import print_table, visible
 
 
@@ -19,7 +19,8 @@ def write_audit(cohort: Iterable[Recordings], path: Path) -> None:
     """Every audit row as a TSV file; tabs and other control characters in names are escaped."""
     table = pd.concat([part.audit for part in cohort], ignore_index=True).map(visible)
     write_atomically(
-        path, table.to_csv(sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\")
+        own_file(path, "\t".join(table.columns)),
+        table.to_csv(sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\"),
     )
 
 

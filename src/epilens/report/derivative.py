@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epilens
-from epilens.errors import DataError
-from epilens.storage import write_atomically
+from epilens.storage import own_folder, write_atomically
 from epilens.terminal import visible
 
 if TYPE_CHECKING:
     from epilens.localize.result import Localization
 
+KIND = "localized patients"
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
 _DESCRIPTIONS = {
     "name": "Channel as the recording names it",
@@ -51,7 +51,7 @@ _UNITS = {"recruited_s": "s", "x": "mm", "y": "mm", "z": "mm"}
 
 def write_derivative(found: Localization, out: Path) -> Path:
     """Write contacts.tsv and its sidecar below `out`; returns the table's path."""
-    _check_place(out)
+    own_folder(out, KIND)
     stem = out / found.patient / "ieeg" / f"{found.patient}_desc-epilens_contacts"
     table = stem.with_suffix(".tsv")
     write_atomically(table, as_tsv(found))
@@ -81,16 +81,6 @@ For every patient there is a page (`sub-….html`, opens in any browser, needs n
 of ranked contacts (`sub-…/ieeg/sub-…_desc-epilens_contacts.tsv`) whose columns the JSON file beside
 it explains. `epilens view` shows the pages of all patients with an index.
 """
-
-
-def _check_place(out: Path) -> None:
-    """Never write into somebody's dataset."""
-    described = out / "dataset_description.json"
-    if described.exists() and '"EpiLENS' not in described.read_text("utf-8", errors="replace"):
-        raise DataError(
-            f"{out}: expected a new folder or one that `epilens localize` wrote, found another "
-            "dataset. Give another --out."
-        )
 
 
 def as_tsv(found: Localization) -> str:

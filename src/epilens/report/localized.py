@@ -8,6 +8,8 @@ from pathlib import Path
 
 from epilens.data.sidecars import as_number, read_text
 from epilens.errors import DataError, OnsetError
+from epilens.report.derivative import KIND
+from epilens.storage import check_folder
 from epilens.terminal import progress, say
 
 
@@ -30,7 +32,9 @@ class Request:
 
 def run_localize(asked: Request) -> Path:
     """Localize and write; progress and cautions go to stderr. Returns the page."""
-    with progress("localizing", 6) as tick:
+    check_folder(asked.out, KIND)
+    with progress("localizing") as tick:
+        tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
         from epilens.localize import localize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,10 +17,10 @@ from epilens.analyses import ANALYSES, Run, analyse, sentence
 from epilens.analyses.figures import FIGURES, figure_of
 from epilens.errors import EpilensError, LedgerError
 from epilens.evaluation.protocol import caveats
+from epilens.progress import StepFunction, Ticks
 from epilens.report.tables import to_html, to_latex, to_markdown
-from epilens.storage import write_atomically, write_bytes_atomically
+from epilens.storage import own_file, own_folder, write_atomically, write_bytes_atomically
 
-Tick = Callable[[str, int], None]
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 
@@ -50,8 +50,10 @@ def _place(shows: str) -> tuple[int, str]:
     return (10 * roman + kind, shows)
 
 
-def find(run: Run, tick: Tick = lambda note, steps: None) -> Findings:
+def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
     """Compute all analyses; a failed audit stops everything, what is lacking is noted."""
+    tick = Ticks.of(tick)
+    tick.expect(len(ANALYSES))
     frames, missing = {}, {}
     for name in in_paper_s_order():
         try:
@@ -60,7 +62,7 @@ def find(run: Run, tick: Tick = lambda note, steps: None) -> Findings:
             missing[name] = str(error)
         if name == "audit":
             _require(frames, missing)
-        tick(name, 1)
+        tick(name)
     return Findings(run, frames, missing)
 
 
@@ -79,9 +81,9 @@ def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> 
         )
 
 
-def reproduce(run: Run, out: str | Path, tick: Tick = lambda note, steps: None) -> Path:
+def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = None) -> Path:
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
-    out = Path(out)
+    out = own_folder(out, "a reproduction")
     findings = find(run, tick)
     for name, frame in findings.frames.items():
         analysis = ANALYSES[name]
@@ -134,8 +136,7 @@ def write_page(findings: Findings, path: str | Path, files: bool = False) -> Pat
         sections="\n".join(sections),
         version=html.escape(version("epilens")),
     )
-    write_atomically(Path(path), page)
-    return Path(path)
+    return write_atomically(own_file(path, _SIGN), page)
 
 
 def _facts(run: Run) -> str:
@@ -183,9 +184,12 @@ def _lacking(findings: Findings) -> str:
     return f'<section id="missing"><h2>Not in this run</h2><ul>{rows}</ul></section>'
 
 
-_PAGE = """<!doctype html>
+_SIGN = '<meta name="generator" content="EpiLENS">'
+_PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+{_SIGN}
+"""
+_PAGE += """<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,10 @@ from epilens.data.simulate.patients import SimulatedPatient, SimulatedRun, make_
 from epilens.data.simulate.shapes import shape as shape_of
 from epilens.errors import DataError
 from epilens.processes import work_through
+from epilens.progress import StepFunction, Ticks
+from epilens.storage import replace_folder
 
-Tick = Callable[[str], None]
+KIND = "a simulated cohort"
 
 
 def simulate(
@@ -23,7 +23,7 @@ def simulate(
     shape: str = "demo",
     seed: int = 0,
     jobs: int = 2,
-    tick: Tick = lambda note: None,
+    tick: Ticks | StepFunction | None = None,
 ) -> list[Path]:
     """Write a simulated multi-center cohort, one BIDS dataset per center below `out`.
 
@@ -38,29 +38,20 @@ def simulate(
     out, centers = Path(out), shape_of(shape)
     _check_target(out)
     _check_seed(seed)
-    partial = out.with_name(out.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
-    for index, center in enumerate(centers):
-        patients = make_patients(center, index, seed)
-        folder = partial / center.name.lower()
-        write_center(folder, center, patients)
-        work += [(folder, patient, run) for patient in patients for run in patient.runs]
-    _write_all(work, jobs, tick)
-    (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
-    if out.exists():
-        out.rmdir()
-    partial.rename(out)
+    with replace_folder(out, KIND) as partial:
+        work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
+        for index, center in enumerate(centers):
+            patients = make_patients(center, index, seed)
+            folder = partial / center.name.lower()
+            write_center(folder, center, patients)
+            work += [(folder, patient, run) for patient in patients for run in patient.runs]
+        _write_all(work, jobs, Ticks.of(tick))
+        (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
     return [out / center.name.lower() for center in centers]
 
 
-def count_runs(shape: str, seed: int) -> int:
-    """How many runs `simulate` will write: as many as it ticks."""
-    centers = enumerate(shape_of(shape))
-    return sum(len(p.runs) for i, center in centers for p in make_patients(center, i, seed))
-
-
-def _write_all(work: list[Any], jobs: int, tick: Tick) -> None:
+def _write_all(work: list[Any], jobs: int, tick: Ticks) -> None:
+    tick.expect(len(work))
     # The slowest files first, so that no process is left with one at the end.
     work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
     for (_, patient, _), _ in work_through(_write_one, work, jobs):

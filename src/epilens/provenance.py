@@ -1,0 +1,150 @@
+"""Which code numbers come from: a digest of the modules behind a function.
+
+A result is kept as long as its inputs, settings and code are the same. Code is the module that
+computes it and every module of the same package that it imports, at the top or inside a function.
+Comments, docstrings and layout do not count; neither does the floor of the house, which moves
+results around but makes none.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+from typing import Any
+
+FLOOR = frozenset(
+    f"epilens.{name}"
+    for name in (
+        *("arrays", "errors", "plan", "processes", "progress", "provenance", "registry"),
+        *("storage", "terminal", "testing"),
+    )
+)
+"""Modules in which no number of a result is made; what the plan says is hashed by value."""
+
+
+def digest_of(tree: Any) -> str:
+    """Sixteen hexadecimal digits of anything that `plain` can turn into JSON."""
+    return hashlib.sha256(json.dumps(plain(tree), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def plain(value: Any) -> Any:
+    """Settings as JSON: dataclasses, mappings, sequences and plain values, all the way down.
+
+    Anything else (a function, an array) is refused: its text would not say what it does.
+
+    Examples
+    --------
+    >>> plain({"bands": (1.0, 4.0), "name": "delta"})
+    {'bands': [1.0, 4.0], 'name': 'delta'}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {"settings": type(value).__name__} | named
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        inner = [plain(item) for item in value]
+        return sorted(inner, key=str) if isinstance(value, set | frozenset) else inner
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"settings: expected plain values, found {type(value).__name__}: {value!r}")
+
+
+@cache
+def code_digest(*modules: str) -> str:
+    """Digest of these modules and of all that they import from their own package or from ours."""
+    sources = {name: _code(name) for name in sorted(modules_behind(*modules))}
+    return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def modules_behind(*modules: str) -> frozenset[str]:
+    """Names of the modules that `code_digest` looks at."""
+    packages = {"epilens", *(name.partition(".")[0] for name in modules)}
+    known: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in known or name in FLOOR or name == "epilens" or _source(name) is None:
+            continue
+        known.add(name)
+        waiting += [other for other in _imported(name) if other.partition(".")[0] in packages]
+    return frozenset(known)
+
+
+@cache
+def _source(name: str) -> Path | None:
+    """The file of a module, found without running it; None for what is no module."""
+    try:
+        spec = find_spec(name)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    return Path(spec.origin)
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    path = _source(name)
+    assert path is not None
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _code(name: str) -> str:
+    """The module's code without comments, docstrings and layout."""
+    tree = _tree(name)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            # A string by itself documents what stands before it, and does nothing.
+            node.body = [inner for inner in body if not _is_text(inner)]  # ty: ignore
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _imported(name: str) -> Iterator[str]:
+    """Modules that a module names in its imports, other than those for type checkers."""
+    for node in _running(_tree(name)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), _package(name))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def _package(name: str) -> str:
+    """What relative imports of a module start from."""
+    path = _source(name)
+    return name if path and path.name == "__init__.py" else name.rpartition(".")[0]
+
+
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes of the code that runs: blocks under TYPE_CHECKING do not."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            yield from _below(child.orelse)
+            continue
+        yield child
+        yield from _running(child)
+
+
+def _below(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
+        yield node
+        yield from _running(node)

@@ -1,0 +1,231 @@
+"""No verb deletes or overwrites what it did not write."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from epilens.cli import main
+from epilens.errors import DataError, ModelError, PlanError
+from epilens.plan import Plan
+from epilens.storage import MARK, own_file, own_folder, replace_folder
+
+
+@pytest.fixture
+def precious(tmp_path) -> Path:
+    """Somebody's folder."""
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def fill(folder: Path, text: str = "new") -> None:
+    with replace_folder(folder, "a test") as place:
+        (place / "inner").mkdir()
+        (place / "inner" / "result.txt").write_text(text)
+
+
+def test_a_folder_of_the_same_kind_is_replaced_whole(tmp_path):
+    fill(tmp_path / "out", "old")
+    fill(tmp_path / "out", "new")
+    assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "out").mkdir()
+    fill(tmp_path / "out")
+    assert own_folder(tmp_path / "other", "a test").is_dir()
+    assert own_folder(tmp_path / "other", "a test").is_dir()
+
+
+def test_what_we_did_not_write_is_never_replaced(precious):
+    with pytest.raises(DataError, match=r"found a folder with other things in it \(notes.txt\)"):
+        fill(precious)
+    with pytest.raises(DataError, match="expected a new or empty folder"):
+        own_folder(precious, "a test")
+    assert contents(precious) == {"notes.txt": b"mine"}
+
+
+def test_another_kind_of_ours_is_refused(tmp_path):
+    fill(tmp_path / "out")
+    with pytest.raises(DataError, match="or one with cubes of EpiLENS, found a test"):
+        own_folder(tmp_path / "out", "cubes")
+
+
+def test_a_file_that_somebody_put_into_our_folder_is_kept(tmp_path):
+    fill(tmp_path / "out")
+    (tmp_path / "out" / "inner" / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"found inner/notes\.txt too"):
+        fill(tmp_path / "out")
+    assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize("name", [".out.partial", ".out.old"])
+def test_a_hidden_folder_of_somebody_else_is_not_removed(tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match="with other things in it"):
+        fill(tmp_path / "out")
+    assert (tmp_path / name / "notes.txt").read_text() == "mine"
+
+
+def test_the_remains_of_a_kill_are_removed(tmp_path):
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom epilens.storage import replace_folder\n"
+        "with replace_folder(Path(sys.argv[1]), 'a test') as place:\n"
+        "    (place / 'half.txt').write_text('half')\n    os.kill(os.getpid(), 9)\n"
+    )
+    fill(tmp_path / "out", "old")
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
+    assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "old"
+    assert (tmp_path / ".out.partial" / "half.txt").exists()
+    fill(tmp_path / "out", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 3}', "\x00", '{"kind": "a test"'])
+def test_a_damaged_mark_is_no_mark(tmp_path, text):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / MARK).write_text(text)
+    with pytest.raises(DataError, match="expected a new or empty folder"):
+        own_folder(tmp_path / "out", "a test")
+
+
+def test_a_file_is_overwritten_only_if_it_is_ours(tmp_path):
+    path = tmp_path / "page.html"
+    assert own_file(path, "SIGN") == path
+    path.write_text("head SIGN body")
+    assert own_file(path, "SIGN") == path
+    path.write_text("somebody's page")
+    with pytest.raises(DataError, match="or one that this command wrote, found another"):
+        own_file(path, "SIGN")
+    with pytest.raises(DataError, match="expected the name of a file, found a folder"):
+        own_file(tmp_path, "SIGN")
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "", ".", "..", ".hidden", "a b", "x" * 65, "a\nb", "C:x"]
+)
+def test_the_name_of_a_plan_cannot_leave_its_folder(name):
+    with pytest.raises(PlanError, match="name"):
+        Plan.of({"name": name})
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Cubes, a run and a plan, in one folder."""
+    from epilens.evaluation.protocol import run
+    from epilens.plan import Runtime
+    from epilens.testing import make_cohort
+
+    here = tmp_path_factory.mktemp("finished")
+    cohort = make_cohort(here / "cubes", patients=4)
+    plan = Plan(name="small", seeds=(1,), methods=("line-length-change", "random")).override(
+        splits={"folds": 2}, training={"epochs": 1, "least_epochs": 1}
+    )
+    (here / "plan.toml").write_text(plan.to_toml())
+    run(plan, cohort, Runtime(out=here / "runs"))
+    return here
+
+
+def test_train_writes_into_no_folder_of_somebody(finished, precious, capsys):
+    plan, cubes = str(finished / "plan.toml"), str(finished / "cubes")
+    before = contents(finished / "cubes")
+    for out in (str(precious), cubes):
+        text = refused(["train", plan, "--cubes", cubes, "--out", out, "--force"], capsys)
+        assert "expected a new or empty folder" in text
+    assert contents(precious) == {"notes.txt": b"mine"}
+    assert contents(finished / "cubes") == before
+
+
+def test_a_model_is_replaced_only_if_that_is_said(finished, tmp_path, capsys):
+    plan, cubes, out = str(finished / "plan.toml"), str(finished / "cubes"), str(tmp_path / "model")
+    main_ok(["train", plan, "--cubes", cubes, "--out", out])
+    before = contents(Path(out))
+    text = refused(["train", plan, "--cubes", cubes, "--out", out], capsys)
+    assert "expected a new folder, found a model" in text
+    assert contents(Path(out)) == before
+    main_ok(["train", plan, "--cubes", cubes, "--out", out, "--force"])
+    (Path(out) / "notes.txt").write_text("mine")
+    text = refused(["train", plan, "--cubes", cubes, "--out", out, "--force"], capsys)
+    assert "found notes.txt too" in text
+
+
+def main_ok(arguments: list[str]) -> None:
+    try:
+        main(arguments)
+    except SystemExit as stopped:
+        assert stopped.code == 0  # noqa: PT017
+
+
+def test_model_import_writes_into_no_folder_of_somebody(precious, capsys, monkeypatch):
+    from epilens.networks import released
+
+    monkeypatch.setattr(released, "import_released", lambda paths: None)
+    text = refused(["model", "import", "x.pt", "--out", str(precious), "--force"], capsys)
+    assert "expected a new or empty folder" in text
+    assert contents(precious) == {"notes.txt": b"mine"}
+
+
+def test_describe_run_reproduce_and_localize_write_into_no_folder_of_somebody(
+    finished, tiny, precious, capsys
+):
+    plan, cubes = str(finished / "plan.toml"), str(finished / "cubes")
+    north, run_name = str(tiny / "north"), precious.parent / "small"
+    run_name.mkdir()
+    (run_name / "plan.toml").write_text("mine")
+    commands = [
+        ["describe", north, "--out", str(precious)],
+        ["run", plan, "--cubes", cubes, "--out", str(precious.parent)],
+        ["reproduce", str(finished / "runs" / "small"), "--out", str(precious)],
+        ["demo", "--out", str(precious)],
+        ["simulate", str(precious)],
+        [*["localize", "line-length-change", "--patient", "N01", "--out"], str(precious), north],
+    ]
+    for command in commands:
+        assert "expected" in refused(command, capsys), command
+    assert contents(precious) == {"notes.txt": b"mine"}
+    assert contents(run_name) == {"plan.toml": b"mine"}
+
+
+def test_report_and_audit_overwrite_no_file_of_somebody(finished, tiny, precious, capsys):
+    notes = str(precious / "notes.txt")
+    text = refused(["cohort", str(tiny / "north"), "--audit", notes], capsys)
+    assert "or one that this command wrote, found another" in text
+    folder = str(finished / "runs" / "small")
+    text = refused(["report", folder, "--out", notes], capsys)
+    assert "or one that this command wrote, found another" in text
+    assert contents(precious) == {"notes.txt": b"mine"}
+    main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
+    main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
+
+
+def test_the_mark_of_a_folder_in_one_piece_names_its_files(tmp_path):
+    fill(tmp_path / "out")
+    mark = json.loads((tmp_path / "out" / MARK).read_text())
+    assert mark == {"kind": "a test", "files": ["inner/result.txt"]}
+
+
+def test_a_model_is_checked_before_it_is_trained(tmp_path):
+    from epilens.networks.model import KIND, check_place
+
+    own_folder(tmp_path / "model", KIND)
+    with pytest.raises(ModelError, match=r"found a model\. Give another folder, or --force"):
+        check_place(tmp_path / "model")
