@@ -1,15 +1,24 @@
-"""Registries: read-only name → row, collected from the ENTRIES of a package's files.
+"""Registries: read-only name → row, from the files of a package and from other installed packages.
 
 A file is its own registration: `data/datasets/foo.py` with `ENTRIES = (Dataset(...),)` is found
-because it is there. No second list has to be kept.
+because it is there. Another package adds rows by an entry point that names such a module:
+
+    [project.entry-points."epilens.methods"]
+    mine = "my_package.my_method"
+
+No second list has to be kept. A plugin that cannot be used is one warning that names it.
 """
 
 from __future__ import annotations
 
 import pkgutil
+import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from epilens.errors import EpilensError, did_you_mean
@@ -17,41 +26,92 @@ from epilens.errors import EpilensError, did_you_mean
 Row = TypeVar("Row")
 
 
-class Registry(Mapping[str, Row], Generic[Row]):
-    """The rows of all modules of `package`, by name; modules are imported on first use."""
+class PluginWarning(UserWarning):
+    """A row of another package cannot be used."""
 
-    def __init__(self, package: str, kind: str):
-        self._package, self._kind = package, kind
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row comes from."""
+
+    module: str
+    package: str
+    """The distribution that has it: `epilens`, or a plugin's name."""
+
+
+class Registry(Mapping[str, Row], Generic[Row]):
+    """Rows by name: of a module, or of all modules of a package, and of plugins.
+
+    `place` is imported on first use; `group` is the entry-point group of plugins.
+    """
+
+    def __init__(self, place: str, kind: str, group: str = ""):
+        self._place, self._kind, self._group = place, kind, group
 
     @cached_property
-    def _rows(self) -> dict[str, Row]:
-        rows: dict[str, Any] = {}
-        for module in pkgutil.iter_modules(import_module(self._package).__path__):
-            if module.name.startswith("_"):  # what several rows share
-                continue
-            for row in import_module(f"{self._package}.{module.name}").ENTRIES:
+    def _found(self) -> dict[str, tuple[Row, Origin]]:
+        rows: dict[str, tuple[Any, Origin]] = {}
+        for module in self._own_modules():
+            for row in getattr(module, "ENTRIES", ()):
                 if row.name in rows:
                     raise EpilensError(
-                        f"{self._package}.{module.name}: {self._kind} {row.name!r} is registered "
-                        "already. Names must be unique: rename one of the two."
+                        f"{module.__name__}: {self._kind} {row.name!r} is registered already. "
+                        "Names must be unique: rename one of the two."
                     )
-                rows[row.name] = row
+                rows[row.name] = row, Origin(module.__name__, "epilens")
+        own = {type(row) for row, _ in rows.values()}
+        for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
+            self._add_plugin(point, tuple(own), rows)
         return rows
+
+    def _own_modules(self) -> Iterator[ModuleType]:
+        place = import_module(self._place)
+        if not hasattr(place, "__path__"):
+            yield place
+            return
+        for module in pkgutil.iter_modules(place.__path__):
+            if not module.name.startswith("_"):  # what several rows share
+                yield import_module(f"{self._place}.{module.name}")
+
+    def _add_plugin(self, point: EntryPoint, kinds: tuple[type, ...], rows: dict) -> None:
+        """Rows of another package; whatever is wrong with it must not stop ours."""
+        package = point.dist.name if point.dist else point.value
+        try:
+            module = point.load()
+            entries = tuple(module.ENTRIES)
+            for row in entries:
+                if not isinstance(row, kinds):
+                    raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")
+                if row.name in rows:
+                    raise ValueError(f"the name {row.name!r} is taken by {rows[row.name][1]}")
+            rows |= {row.name: (row, Origin(point.module, package)) for row in entries}
+        except (Exception, SystemExit) as error:
+            warnings.warn(
+                f"{package}: its {self._kind} plugin {point.name!r} ({point.value}) cannot be used "
+                f"and is left out: {type(error).__name__}: {error}",
+                PluginWarning,
+                stacklevel=2,
+            )
+
+    def origin(self, name: str) -> Origin:
+        """Module and package of a row."""
+        self[name]
+        return self._found[name][1]
 
     def __getitem__(self, name: str) -> Row:
         try:
-            return self._rows[name]
+            return self._found[name][0]
         except KeyError:
             raise EpilensError(
                 f"{self._kind}: expected a registered name, found {name!r}. "
-                f"{did_you_mean(name, self._rows)}"
+                f"{did_you_mean(name, self._found)}"
             ) from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows
+        return name in self._found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return iter(self._found)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._found)

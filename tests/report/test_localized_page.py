@@ -236,7 +236,7 @@ def test_no_cell_breaks_the_table_or_runs():
 
 def test_another_dataset_is_never_written_into(tmp_path):
     (tmp_path / "dataset_description.json").write_text('{"Name": "raw data"}')
-    with pytest.raises(DataError, match="expected a new folder or one that `epilens localize`"):
+    with pytest.raises(DataError, match="or one with localized patients of EpiLENS"):
         write_report(usual(), tmp_path)
 
 

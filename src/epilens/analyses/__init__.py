@@ -119,7 +119,7 @@ class Analysis:
     panels: int = 1
 
 
-ANALYSES: Registry[Analysis] = Registry("epilens.analyses", "analysis")
+ANALYSES: Registry[Analysis] = Registry("epilens.analyses", "analysis", "epilens.analyses")
 
 
 def open_run(

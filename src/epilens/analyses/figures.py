@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ENTRIES: tuple[Any, ...] = ()  # no analysis by itself
 
 _STYLES: Mapping[str, Mapping[str, Any]] = {
     "prq": {"marker": "o", "color": "#0072b2"},

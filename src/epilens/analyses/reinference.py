@@ -26,7 +26,6 @@ from epilens.fusion import fuse_scores
 if TYPE_CHECKING:
     from torch import Tensor
 
-ENTRIES: tuple[Any, ...] = ()  # no analysis by itself
 
 CONDITIONS = {"one": 1, "two": 2, "all": None}
 """Seizures that are used."""

@@ -10,8 +10,6 @@ import pandas as pd
 from epilens.data.sidecars import natural
 from epilens.methods import METHODS
 
-ENTRIES: tuple[Any, ...] = ()  # no analysis by itself
-
 CORE = ("prq", "bcr", "cdel")
 
 HEADINGS: Mapping[str, str] = {

@@ -169,7 +169,7 @@ def once_per_patient(
     return remembered
 
 
-METHODS: Registry[Method] = Registry("epilens.methods", "method")
+METHODS: Registry[Method] = Registry("epilens.methods", "method", "epilens.methods")
 
 
 def stores_of(names: Sequence[str]) -> list[str]:

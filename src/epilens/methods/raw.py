@@ -29,7 +29,6 @@ SHARED_SPEC = (
     "AdamW weight decay 1e-4, BCE with pos_weight n_EZ / n_NEZ of the fit segments, clip 1.0, "
     "patience 6 not before epoch 6, mean of segment probabilities"
 )
-ENTRIES: tuple[Method, ...] = ()
 
 
 def as_scheduled(macro_f1: Sequence[float], scheduled: int) -> int:

@@ -61,7 +61,7 @@ class Dataset:
         )
 
 
-DATASETS: Registry[Dataset] = Registry("epilens.data.datasets", "dataset")
+DATASETS: Registry[Dataset] = Registry("epilens.data.datasets", "dataset", "epilens.datasets")
 
 
 def recognise(description: Mapping[str, Any]) -> Dataset:
