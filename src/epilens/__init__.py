@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from epilens.analyses import analyse, open_run
+    from epilens.analyses import analyse
     from epilens.data.bids import read_bids
     from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
     from epilens.evaluation.resampling import compare
+    from epilens.evaluation.run import open_run
     from epilens.evaluation.scoring import score
     from epilens.evidence.cube import Cohort, open_cohort
     from epilens.evidence.describe import describe
@@ -39,7 +40,7 @@ _HOME = {
     "fuse": "epilens.evaluation.ledger",
     "localize": "epilens.localize",
     "open_cohort": "epilens.evidence.cube",
-    "open_run": "epilens.analyses",
+    "open_run": "epilens.evaluation.run",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",

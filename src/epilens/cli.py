@@ -201,17 +201,16 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Show patient-equal metrics, mean and SD over seeds."""
-    from epilens.evaluation.ledger import read_ledger
-    from epilens.evaluation.protocol import caveats
-    from epilens.evaluation.scoring import score as rate
+    from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
     from epilens.report.scores import print_scores
 
-    table = summarise(rate(read_ledger(folder / "ledger.parquet")))
+    run = Run(folder)
+    table = summarise(run.scores)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
     else:
-        print_scores(table, caveats(folder))
+        print_scores(table, run.caveats)
 
 
 @app.command()
@@ -223,9 +222,9 @@ def analyse(
     as_json: Json = False,
 ) -> None:
     """Show one table of the paper for this run, with what the paper reports beside it."""
-    from epilens.analyses import ANALYSES, open_run, sentence
+    from epilens.analyses import ANALYSES, sentence
     from epilens.analyses import analyse as compute
-    from epilens.evaluation.protocol import caveats
+    from epilens.evaluation.run import open_run
     from epilens.report.tables import print_frame
     from epilens.terminal import say
 
@@ -235,7 +234,7 @@ def analyse(
         typer.echo(frame.to_json(orient="records", indent=1))
         return
     print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
-    for text in (sentence(name, frame, run), *caveats(folder)):
+    for text in (sentence(name, frame, run), *run.caveats):
         say(text)
 
 
@@ -250,7 +249,7 @@ def reproduce(
 
     A run that fails its audit is refused. What the run lacks is listed on the page.
     """
-    from epilens.analyses import open_run
+    from epilens.evaluation.run import open_run
     from epilens.report.reproduction import reproduce as write
     from epilens.terminal import progress
 
@@ -268,7 +267,7 @@ def report(
     loco: LocoRun = None,
 ) -> None:
     """Write the page of `reproduce` alone, as one file that can be passed on."""
-    from epilens.analyses import open_run
+    from epilens.evaluation.run import open_run
     from epilens.report.reproduction import find, write_page
     from epilens.terminal import progress
 

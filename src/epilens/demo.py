@@ -6,14 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from epilens.analyses import open_run
 from epilens.data.bids import read_bids
 from epilens.data.cohort import summarise
 from epilens.data.simulate import simulate
 from epilens.evaluation.deploy import train
-from epilens.evaluation.ledger import read_ledger
-from epilens.evaluation.protocol import caveats, run
-from epilens.evaluation.scoring import score
+from epilens.evaluation.protocol import run
+from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
@@ -95,9 +93,10 @@ def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
     """Cross-validate every method that needs no weights with the demo's plan; show the table."""
     with progress("training, method × seed × fold") as tick:
         folder = run(plan, cohort, replace(runtime, tick=tick))
-    scores = score(read_ledger(folder / "ledger.parquet"))
+    finished = open_run(folder)
+    scores = finished.scores
     main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables
-    print_scores(summarise_scores(main), caveats(folder))
+    print_scores(summarise_scores(main), finished.caveats)
     return folder
 
 

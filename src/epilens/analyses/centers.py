@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.loco import METHODS
 from epilens.analyses.tables import (
@@ -19,6 +19,7 @@ from epilens.analyses.tables import (
     title_of,
     verdict,
 )
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above, style_of
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of, verdict
 from epilens.evaluation.resampling import bootstrap, interval, patient_means
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

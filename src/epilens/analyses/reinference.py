@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.analyses import Run
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import score_rows
+from epilens.evaluation.run import Run
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
 
@@ -100,7 +100,7 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
     from epilens.networks.bcr import BCRNet
     from epilens.networks.prq import PRQNet
 
-    path = run.folder / "cells" / branch / f"seed-{seed}_fold-{fold}" / "checkpoint.safetensors"
+    path = run.cell(branch, seed, fold).checkpoint
     network = PRQNet() if branch == "prq" else BCRNet()
     try:
         tensors = load_file(path)

@@ -6,9 +6,11 @@ A method reads patients as datasets: the cube, and beside it what its `input` na
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +19,7 @@ import xarray as xr
 
 from epilens.errors import MethodError
 from epilens.plan import Plan
+from epilens.provenance import code_digest
 from epilens.registry import Registry
 
 
@@ -27,6 +30,8 @@ class Fitted(Protocol):
     """One row per epoch; empty for methods that have none."""
     threshold: float | None
     """Chosen by the method itself from fit and validation patients; None: by the protocol."""
+    threshold_from: str
+    """On what it was chosen: `validation patients` by default."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
@@ -126,6 +131,9 @@ def score_rows(patient: xr.Dataset, p_nez: np.ndarray) -> pd.DataFrame:
 NO_HISTORY = pd.DataFrame({"epoch": pd.Series(dtype=int)})
 
 
+VALIDATION = "validation patients"
+
+
 @dataclass
 class Scorer:
     """A fitted method that is a function of one patient: seen channels' p_nez."""
@@ -134,6 +142,7 @@ class Scorer:
     history: pd.DataFrame = field(default_factory=NO_HISTORY.copy)
     threshold: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    threshold_from: str = VALIDATION
     tensors: Mapping[str, object] = field(default_factory=dict)
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
@@ -175,3 +184,23 @@ METHODS: Registry[Method] = Registry("epilens.methods", "method", "epilens.metho
 def stores_of(names: Sequence[str]) -> list[str]:
     """The stores beside the cubes that these methods read."""
     return sorted({METHODS[name].input for name in names} - {"cube"})
+
+
+def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
+    """What a method's numbers come from beside the patients, as plain JSON."""
+    method, tree = METHODS[name], plan.model_dump(mode="json")
+    return {
+        "settings": method.spec,
+        "plan": {section: tree[section] for section in method.reads},
+        "code": code_digest(METHODS.origin(name).module),
+        "pretrained": _pretrained(plan, method.pretrained),
+    }
+
+
+def _pretrained(plan: Plan, name: str) -> list[str]:
+    """Digests of the pretrained files that a method starts from: other weights, other numbers."""
+    if not name:
+        return []
+    folder = Path(plan.baselines.pretrained) / name
+    files = sorted(p for p in folder.glob("*") if p.suffix in (".json", ".safetensors"))
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]

@@ -91,7 +91,10 @@ def _fit(
         pd.DataFrame(history, columns=COLUMNS),
         threshold,
         notes | training.about(final[0]),
-        {k: v for fold, (n, _) in trained.items() for k, v in training.tensors(n, fold).items()},
+        tensors={
+            k: v for fold, (n, _) in trained.items() for k, v in training.tensors(n, fold).items()
+        },
+        threshold_from="inner folds",
     )
 
 

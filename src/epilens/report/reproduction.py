@@ -13,14 +13,21 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 
-from epilens.analyses import ANALYSES, Run, analyse, sentence
+from epilens.analyses import ANALYSES, analyse, sentence
 from epilens.analyses.figures import FIGURES, figure_of
 from epilens.errors import EpilensError, LedgerError
-from epilens.evaluation.protocol import caveats
+from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
 from epilens.report.tables import to_html, to_latex, to_markdown
-from epilens.storage import own_file, own_folder, write_atomically, write_bytes_atomically
+from epilens.storage import (
+    check_folder,
+    own_file,
+    own_folder,
+    write_atomically,
+    write_bytes_atomically,
+)
 
+KIND = "a reproduction"
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 
@@ -35,7 +42,7 @@ class Findings:
     @property
     def note(self) -> str:
         """What must be said of every number here."""
-        return " ".join(caveats(self.run.folder))
+        return " ".join(self.run.caveats)
 
 
 def in_paper_s_order() -> list[str]:
@@ -83,8 +90,9 @@ def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> 
 
 def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = None) -> Path:
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
-    out = own_folder(out, "a reproduction")
+    check_folder(out, KIND)
     findings = find(run, tick)
+    out = own_folder(out, KIND)
     for name, frame in findings.frames.items():
         analysis = ANALYSES[name]
         title = f"{analysis.title}. {findings.note}"
@@ -127,7 +135,7 @@ def write_page(findings: Findings, path: str | Path, files: bool = False) -> Pat
         f"<small>{html.escape(ANALYSES[name].shows)}</small></li>"
         for name in shown
     )
-    said = "".join(f"<p>{html.escape(text)}</p>" for text in caveats(findings.run.folder))
+    said = "".join(f"<p>{html.escape(text)}</p>" for text in findings.run.caveats)
     page = _PAGE.format(
         title=html.escape(f"EpiLENS: {findings.run.plan.name}"),
         caveats=said,
