@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -173,7 +175,7 @@ def describe(
 
 @app.command()
 def run(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
     only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
@@ -279,7 +281,7 @@ def report(
 
 @app.command()
 def train(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
     force: Force = False,
@@ -460,6 +462,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)
     try:
         app(arguments)
     except EpilensError as error:
@@ -471,6 +474,17 @@ def main(arguments: list[str] | None = None) -> None:
             1,
             debug,
         )
+
+
+def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any) -> None:
+    """A plugin that cannot be used is one line, without the place in the code."""
+    from epilens.registry import PluginWarning
+    from epilens.terminal import say
+
+    if issubclass(category, PluginWarning):
+        say(f"warning: {message}")
+    else:
+        usual(message, category, *where)
 
 
 def _fail(message: str, code: int, debug: bool) -> None:

@@ -29,13 +29,6 @@ from epilens.terminal import progress, say
 
 SHAPE, SEED = "demo", 0
 PICTURED = "sub-W02"
-METHODS_SHOWN = (
-    *("logistic", "rbf-svm", "random-forest", "lightgbm", "deepsets", "mlp-rank", "logistic-z"),
-    *("rbf-svm-z", "seegnet", "seegformer", "epileptogenicity-index", "fragility"),
-    *("line-length-change", "high-frequency-change", "random", "prq", "bcr", "cdel"),
-    *("prq/base", "prq/temporal", "prq/absolute", "prq/q05", "prq/q20", "bcr/base", "bcr/q10"),
-    *("bcr/boundary", "bcr/coverage", "rich/connectivity", "rich/hfo", "rich/graph-residual"),
-)
 
 
 def run_demo(out: Path, jobs: int) -> Path:
@@ -48,7 +41,7 @@ def run_demo(out: Path, jobs: int) -> Path:
             simulate(cohort, SHAPE, SEED, jobs, tick)
     parts = [read_bids(root, "simulated") for root in sorted(cohort.iterdir()) if root.is_dir()]
     print_cohort(summarise(parts))
-    cubes, plan = out / "cubes", demo_plan()
+    cubes, plan = out / "cubes", Plan.load("demo")
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
@@ -98,15 +91,6 @@ def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
     main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables
     print_scores(summarise_scores(main), finished.caveats)
     return folder
-
-
-def demo_plan() -> Plan:
-    """The plan of `plans/demo.toml`, which is not part of an installed package."""
-    return Plan(name="demo", seeds=(42,), methods=METHODS_SHOWN, smoke=True).override(
-        splits={"folds": 3},
-        training={"epochs": 12, "learning_rate": 1e-3},
-        baselines={"epochs": 3},
-    )
 
 
 def _picture(cohort: Cohort, path: Path) -> Path:
