@@ -462,7 +462,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    warnings.showwarning = partial(_show_warning, warnings.showwarning)
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)  # ty: ignore
     try:
         app(arguments)
     except EpilensError as error:

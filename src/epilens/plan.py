@@ -225,8 +225,8 @@ class Plan(Section):
             tree = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise PlanError(
-                f"plan {path}: expected a TOML file, or one of {', '.join(shipped)}, found none "
-                f"that can be read ({error.strerror}). Check the path."
+                f"plan {path}: expected a TOML file, found none that can be read "
+                f"({error.strerror}). Check the path, or name a shipped plan: {', '.join(shipped)}."
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(
