@@ -28,7 +28,7 @@ def frames(full):
 
 
 def test_the_contract_s_names_are_there():
-    assert sorted(ANALYSES) == sorted(NAMES)
+    assert set(NAMES) <= set(ANALYSES)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -47,7 +47,7 @@ def test_a_frame_is_plain_and_has_the_paper_beside_it(name, frames):
         assert {f"paper_{column}" for column in told} <= set(frame)
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
     text = sentence(name, frames[name], full)
     assert text.startswith("The paper: ")

@@ -28,10 +28,10 @@ class Analysis:
     name: str
     title: str
     shows: str
-    """Which table or figure of the paper it is."""
+    """Which table or figure of the paper it is, or where it comes from."""
     compute: Callable[[Run], pd.DataFrame]
-    claim: Callable[[pd.DataFrame], str]
-    """One plain sentence: does this cohort agree with what the paper claims?"""
+    claim: Callable[[pd.DataFrame], str] = lambda frame: ""
+    """One plain sentence: what the frame says; does it agree with what the paper claims?"""
     needs: tuple[str, ...] = ()
     """Methods that must be in the ledger (of the leave-one-center-out run, if it reads that)."""
     reads: tuple[str, ...] = ()
@@ -112,4 +112,5 @@ def _in_order(own: list[str], paper: list[str]) -> list[str]:
 def sentence(name: str, frame: pd.DataFrame, run: Run) -> str:
     """Whether this cohort agrees with the paper, and what that is worth."""
     text = ANALYSES[name].claim(frame)
-    return f"{text} Simulated patients: this proves nothing clinical." if run.simulated else text
+    note = "Simulated patients: this proves nothing clinical."
+    return f"{text} {note}".lstrip() if run.simulated else text

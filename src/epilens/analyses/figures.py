@@ -109,6 +109,15 @@ FIGURES: Mapping[str, PaperFigure] = {
 }
 
 
+def all_figures() -> dict[str, PaperFigure]:
+    """The paper's figures, then one for each other analysis that can be drawn."""
+    drawn = {name for figure in FIGURES.values() for name in figure.analyses}
+    others = [row for row in ANALYSES.values() if row.draw and row.name not in drawn]
+    return {**FIGURES} | {
+        row.name: PaperFigure(row.name, row.shows, row.title, (row.name,)) for row in others
+    }
+
+
 def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
     """Panels (a), (b), … of some analyses, by name, in one figure; nothing is written.
 

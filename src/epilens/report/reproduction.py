@@ -14,7 +14,7 @@ import matplotlib
 import pandas as pd
 
 from epilens.analyses import ANALYSES, analyse, sentence
-from epilens.analyses.figures import FIGURES, figure_of
+from epilens.analyses.figures import all_figures, figure_of
 from epilens.errors import EpilensError, LedgerError
 from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
@@ -67,6 +67,11 @@ def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
             frames[name] = analyse(name, run)
         except EpilensError as error:
             missing[name] = str(error)
+        except Exception as error:
+            # A mistake of ours must be seen; one of a plugin must not take the page with it.
+            if (package := ANALYSES.origin(name).package) == "epilens":
+                raise
+            missing[name] = f"{package}: failed ({type(error).__name__}: {error})."
         if name == "audit":
             _require(frames, missing)
         tick(name)
@@ -110,12 +115,14 @@ def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = Non
 def _drawn(findings: Findings) -> list[str]:
     """Figures all of whose analyses are there."""
     return [
-        name for name, figure in FIGURES.items() if set(figure.analyses) <= set(findings.frames)
+        name
+        for name, figure in all_figures().items()
+        if set(figure.analyses) <= set(findings.frames)
     ]
 
 
 def _figure(findings: Findings, name: str, kind: str) -> bytes:
-    frames = {part: findings.frames[part] for part in FIGURES[name].analyses}
+    frames = {part: findings.frames[part] for part in all_figures()[name].analyses}
     figure, content = figure_of(frames, findings.note), io.BytesIO()
     # No date and no random names inside: the same run gives the same bytes.
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
@@ -167,10 +174,10 @@ def _facts(run: Run) -> str:
 def _section(findings: Findings, name: str, files: bool) -> str:
     analysis, frame = ANALYSES[name], findings.frames[name]
     picture = ""
-    for figure in _drawn(findings):
-        if FIGURES[figure].analyses[0] == name:
-            coded = base64.b64encode(_figure(findings, figure, "svg")).decode()
-            about = html.escape(f"{FIGURES[figure].shows}: {FIGURES[figure].title}")
+    for figure in (all_figures()[drawn] for drawn in _drawn(findings)):
+        if figure.analyses[0] == name:
+            coded = base64.b64encode(_figure(findings, figure.name, "svg")).decode()
+            about = html.escape(f"{figure.shows}: {figure.title}")
             source = f"data:image/svg+xml;base64,{coded}"
             picture += f'<figure><img alt="{about}" src="{source}"><figcaption>{about}'
             picture += "</figcaption></figure>"
