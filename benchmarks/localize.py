@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.timing import best, row
 from epilens.evidence.views import Standardizer
-from epilens.localize.sources import ModelSource
+from epilens.localization.sources import ModelSource
 from epilens.networks.bcr import BCRNet
 from epilens.networks.model import Branch, Member, Model, save_model
 from epilens.networks.prq import PRQNet
@@ -102,7 +102,7 @@ def _processor_s() -> float:
 
 def largest_page() -> float:
     """Megabytes of the largest page that was asked for."""
-    from epilens.localize import localize
+    from epilens.localization import localize
 
     parts = [
         make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)

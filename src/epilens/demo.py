@@ -17,7 +17,7 @@ from epilens.evaluation.scoring import score
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.localize import localize
+from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime

@@ -17,7 +17,7 @@ import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
 from epilens.errors import DataError
-from epilens.localize.certainty import Caution
+from epilens.localization.certainty import Caution
 from epilens.report import brain, payload
 from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
 from epilens.report.localized import (

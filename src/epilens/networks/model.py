@@ -5,7 +5,7 @@ MODEL_CARD.md         the same for people
 member-NN.safetensors weights of both branches and their standardizers
 
 `assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written by
-`epilens.evaluation.deploy` and read by `epilens.localize`.
+`epilens.evaluation.deploy` and read by `epilens.localization`.
 """
 
 from __future__ import annotations

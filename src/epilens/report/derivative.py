@@ -15,7 +15,7 @@ from epilens.storage import own_folder, write_atomically
 from epilens.terminal import visible
 
 if TYPE_CHECKING:
-    from epilens.localize.result import Localization
+    from epilens.localization.result import Localization
 
 KIND = "localized patients"
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."

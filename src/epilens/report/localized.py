@@ -37,7 +37,7 @@ def run_localize(asked: Request) -> Path:
         tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
-        from epilens.localize import localize
+        from epilens.localization import localize
         from epilens.plan import Plan
         from epilens.report.page import write_report
 

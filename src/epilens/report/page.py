@@ -11,7 +11,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from epilens.localize.result import Localization
+from epilens.localization.result import Localization
 from epilens.report.derivative import DISCLAIMER, write_derivative
 from epilens.report.markup import as_data, as_text, policy
 from epilens.report.payload import payload

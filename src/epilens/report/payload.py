@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import epilens
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.localize.result import Localization
-from epilens.localize.words import DESCRIPTOR_WORDS, VIEW_WORDS
+from epilens.localization.result import Localization
+from epilens.localization.words import DESCRIPTOR_WORDS, VIEW_WORDS
 from epilens.report.brain import is_mni_like, pial_surface
 from epilens.terminal import visible
 

@@ -16,10 +16,10 @@ from epilens.errors import DataError
 from epilens.evidence.cube import check
 from epilens.evidence.describe import describe_patient
 from epilens.evidence.signals import make_signals
-from epilens.localize.electrodes import place_contacts
-from epilens.localize.files import from_paths
-from epilens.localize.intake import Given, Intake
-from epilens.localize.sources import Source, check_cube, pick_seizures
+from epilens.localization.electrodes import place_contacts
+from epilens.localization.files import from_paths
+from epilens.localization.intake import Given, Intake
+from epilens.localization.sources import Source, check_cube, pick_seizures
 from epilens.plan import Plan
 from epilens.progress import Ticks
 
@@ -90,7 +90,7 @@ def _take_in(patient: Any, plan: Plan, given: Given, tick: Ticks) -> Intake:
         return from_paths(items, plan, given, tick)
     if all(isinstance(item, Recording) for item in items):
         return Intake(tuple(items))
-    from epilens.localize.raws import from_raws
+    from epilens.localization.raws import from_raws
 
     raws: list[BaseRaw] = []
     onsets_s = list(given.onsets_s)

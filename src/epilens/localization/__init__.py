@@ -1,21 +1,19 @@
 """Localize a new patient: ranked contacts, why, how sure, when; from a Model or without training.
 
-`epilens.localize(patient, model)` is this package, called.
+The package is called `localization`, so that `epilens.localize` can be its function.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from epilens.localize.assemble import assemble
-from epilens.localize.gather import gather
-from epilens.localize.intake import Given
-from epilens.localize.result import Localization
-from epilens.localize.sources import Source, open_source
+from epilens.localization.assemble import assemble
+from epilens.localization.gather import gather
+from epilens.localization.intake import Given
+from epilens.localization.result import Localization
+from epilens.localization.sources import Source, open_source
 from epilens.plan import Plan
 from epilens.progress import StepFunction, Ticks
 
@@ -84,13 +82,3 @@ def localize(
     evidence = gather(patient, source, given, stores, tick)
     tick("scoring", 1)
     return assemble(evidence, source, others, resected, tick)
-
-
-class _Callable(ModuleType):
-    """`epilens.localize` is this package once it is imported; it still can be called."""
-
-    def __call__(self, *args: Any, **options: Any) -> Localization:
-        return localize(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

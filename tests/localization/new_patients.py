@@ -15,7 +15,7 @@ import xarray as xr
 
 from epilens.evaluation.deploy import assure
 from epilens.evidence.views import Standardizer
-from epilens.localize import Localization, localize
+from epilens.localization import Localization, localize
 from epilens.networks.bcr import BCRNet
 from epilens.networks.model import Branch, Member, Model
 from epilens.networks.prq import PRQNet

@@ -23,7 +23,7 @@ from epilens.evaluation.deploy import (
     score_summary,
     seizure_keys,
 )
-from epilens.localize.certainty import (
+from epilens.localization.certainty import (
     calibrated,
     cautions_of,
     contact_sets,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from types import FunctionType
+
 import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
-import epilens
 from epilens.errors import DataError, MethodError, ModelError
-from epilens.localize import localize
-from epilens.localize.sources import pick_seizures
+from epilens.localization import localize
+from epilens.localization.sources import pick_seizures
 from epilens.networks.model import save_model
 from epilens.progress import Ticks
 from epilens.testing import make_cube, make_patient, make_recording
@@ -30,7 +32,15 @@ def found():
     return the_patient()
 
 
-def test_the_package_itself_can_be_called(model):
+def test_localize_is_a_plain_function_of_the_package(model):
+    import epilens.localization
+
+    assert type(epilens.localize) is FunctionType
+    assert epilens.localize is localize
+    assert "Rank the contacts of one patient" in inspect.getdoc(epilens.localize)
+    assert {"onsets", "electrodes", "resected"} <= set(
+        inspect.signature(epilens.localize).parameters
+    )
     assert epilens.localize(make_cube(fs=FS), model).patient == "sub-01"
 
 

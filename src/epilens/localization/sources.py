@@ -15,7 +15,7 @@ from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evidence.cube import blind
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.fusion import fuse_scores
-from epilens.localize.stages import (
+from epilens.localization.stages import (
     Views,
     in_parallel,
     p_nez_of,

@@ -12,11 +12,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
-from epilens.localize.certainty import Caution, ContactSet, Likeness, seizure_spread, top_share
-from epilens.localize.compare import Comparison, Resection, contacts_of_channel, ranking
-from epilens.localize.explain import Explanation
-from epilens.localize.sources import Scores
-from epilens.localize.timing import Timing
+from epilens.localization.certainty import Caution, ContactSet, Likeness, seizure_spread, top_share
+from epilens.localization.compare import Comparison, Resection, contacts_of_channel, ranking
+from epilens.localization.explain import Explanation
+from epilens.localization.sources import Scores
+from epilens.localization.timing import Timing
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evaluation.deploy import seizure_keys
-from epilens.localize.certainty import (
+from epilens.localization.certainty import (
     Caution,
     calibrated,
     cautions_of,
@@ -22,14 +22,14 @@ from epilens.localize.certainty import (
     seizure_agreement,
     top_share,
 )
-from epilens.localize.compare import compare_with, ranking, resection, top_k
-from epilens.localize.explain import Explanation, explain
-from epilens.localize.gather import Evidence
-from epilens.localize.intake import patient_code
-from epilens.localize.result import About, Certainty, Localization, SeizureFacts
-from epilens.localize.sources import ModelSource, Scores, Source
-from epilens.localize.timing import Timing, time_evidence
-from epilens.localize.words import tell, tell_agreement, tell_score
+from epilens.localization.compare import compare_with, ranking, resection, top_k
+from epilens.localization.explain import Explanation, explain
+from epilens.localization.gather import Evidence
+from epilens.localization.intake import patient_code
+from epilens.localization.result import About, Certainty, Localization, SeizureFacts
+from epilens.localization.sources import ModelSource, Scores, Source
+from epilens.localization.timing import Timing, time_evidence
+from epilens.localization.words import tell, tell_agreement, tell_score
 from epilens.progress import Ticks
 
 

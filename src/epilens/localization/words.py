@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS
-from epilens.localize.explain import Explanation
-from epilens.localize.timing import Timing
+from epilens.localization.explain import Explanation
+from epilens.localization.timing import Timing
 
 DESCRIPTOR_WORDS = {
     "log_delta_power": "delta power",
