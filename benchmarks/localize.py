@@ -28,9 +28,10 @@ from epilens.testing import make_cube, make_recording
 COMMAND = """
 import sys
 from pathlib import Path
-from epilens.report.localized import Request, run_localize
+from epilens.localization import Request
+from epilens.report.localized import run_localize
 model, out, *files = sys.argv[1:]
-print(run_localize(Request(model, [Path(f) for f in files], Path(out), onsets=["60"] * len(files))))
+print(run_localize(Request(files, model, onsets=[60.0] * len(files)), Path(out)))
 """
 
 

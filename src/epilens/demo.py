@@ -74,8 +74,8 @@ def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path) -> Pat
             save_model(train(plan, others, tick), folder)
     (files,) = cohort.glob(f"*/{PICTURED}")
     with progress("localizing") as tick:
-        found = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
-    return write_report(found, out / "localized")
+        localized = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
+    return write_report(localized, out / "localized")
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:

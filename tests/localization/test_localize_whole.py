@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from types import FunctionType
 
 import numpy as np
@@ -173,6 +174,31 @@ def test_a_resection_and_labels(found, model):
     ]
     with pytest.raises(DataError, match="expected EZ labels to compare with, found none"):
         localize(cube.drop_vars("is_ez"), model, resected="labels")
+
+
+def test_others_of_the_same_name_have_columns_of_their_own(model):
+    cube = make_cube(fs=FS)
+    found = localize(
+        cube, model, compare=[make_model([cube], members=1), "line-length-change", model]
+    )
+    assert found.contacts["rank_model_2"].tolist() == found.contacts["rank"].tolist()
+    assert {"rank_model", "rank_line_length_change"} <= set(found.contacts)
+    assert len(found.contacts.columns) == len(found.columns)
+
+
+def test_columns_follow_the_channels_and_rows_the_ranks(found):
+    values = {column.name: list(column.values) for column in found.columns}
+    assert values["name"] == list(CONTACTS)
+    for name in ("rank", "ez_score", "resected"):
+        assert found.contacts[name].tolist() == [values[name][c] for c in found.order]
+    assert {column.units for column in found.columns} == {"", "s", "mm"}
+    assert all(column.description for column in found.columns)
+
+
+def test_a_model_whose_certainty_is_malformed_is_refused(model):
+    broken = replace(model, assurance={"patients": 12})
+    with pytest.raises(ModelError, match="model: expected what training stores about how sure"):
+        localize(make_cube(fs=FS), broken)
 
 
 def test_labels_never_change_the_scores(model):
