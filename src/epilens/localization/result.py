@@ -49,7 +49,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Column:
+class ContactColumn:
     """A column of the table of contacts; `values` follow the channels, None where unknown."""
 
     name: str
@@ -97,7 +97,7 @@ class Localization(Evidence):
         )
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[ContactColumn, ...]:
         """What is known of every contact: the table, its sidecar and the page are made of it."""
         parts = (_name_columns, _score_columns, _seizure_columns, _evidence_columns, _place_columns)
         return tuple(column for part in parts for column in part(self))
@@ -157,7 +157,7 @@ def _resection(
 ) -> Resection | None:
     if resected is None:
         return None
-    if resected == "labels":
+    if isinstance(resected, str) and resected == "labels":
         cube = evidence.cube
         if "is_ez" not in cube:
             raise DataError(
@@ -168,51 +168,53 @@ def _resection(
     return resection(resected, evidence.channels, p_nez, k)
 
 
-def _name_columns(localized: Localization) -> Iterator[Column]:
+def _name_columns(localized: Localization) -> Iterator[ContactColumn]:
     # Of a bipolar channel, the first contact tells where it is.
     contacts = [next(iter(contacts_of_channel(name)), None) for name in localized.channels]
     shafts, numbers = ([getattr(c, part, None) for c in contacts] for part in ("shaft", "number"))
-    yield Column("name", "Channel as the recording names it", localized.channels)
-    yield Column("shaft", "Electrode that the contact is on, from its name", shafts)
-    yield Column("number", "Number of the contact on its electrode, from its name", numbers)
+    yield ContactColumn("name", "Channel as the recording names it", localized.channels)
+    yield ContactColumn("shaft", "Electrode that the contact is on, from its name", shafts)
+    yield ContactColumn("number", "Number of the contact on its electrode, from its name", numbers)
 
 
-def _score_columns(localized: Localization) -> Iterator[Column]:
+def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
     scores, certainty, C = localized.scores, localized.certainty, len(localized.channels)
-    yield Column("rank", "1: most like the epileptogenic zone (EZ)", ranks(scores.p_nez))
+    yield ContactColumn("rank", "1: most like the epileptogenic zone (EZ)", ranks(scores.p_nez))
     text = "EZ score between 0 and 1: 1 - p_nez, mean over the ensemble"
-    yield Column("ez_score", text, 1 - scores.p_nez)
+    yield ContactColumn("ez_score", text, 1 - scores.p_nez)
     text = "Calibrated probability of EZ (Platt, out-of-fold scores of the training cohort)"
-    yield Column("ez_probability", text, _or_none(certainty.probability, C))
+    yield ContactColumn("ez_probability", text, _or_none(certainty.probability, C))
     for key, name, p_nez in (("prq", "PRQ", scores.p_prq), ("bcr", "BCR", scores.p_bcr)):
         text = f"EZ score of {name}-Net alone, mean over the ensemble"
-        yield Column(f"{key}_ez_score", text, _or_none(None if p_nez is None else 1 - p_nez, C))
+        yield ContactColumn(
+            f"{key}_ez_score", text, _or_none(None if p_nez is None else 1 - p_nez, C)
+        )
     text = (
         "EZ or NEZ at the model's threshold; abstained: the patient is unlike the training cohort "
         "or its reference is too short; none: no threshold is known"
     )
-    yield Column("decision", text, localized.decisions)
+    yield ContactColumn("decision", text, localized.decisions)
     for part in certainty.sets:
         text = f"Contact is in the set that should hold {part.coverage:.0%} of the EZ contacts; on "
         text += f"out-of-fold patients it held {part.reached:.0%}"
-        yield Column(f"in_set_{round(100 * part.coverage)}", text, _yes_or_no(part.holds))
+        yield ContactColumn(f"in_set_{round(100 * part.coverage)}", text, _yes_or_no(part.holds))
     text = "Standard deviation of the EZ score over the members of the ensemble"
-    yield Column("spread", text, _or_none(scores.spread, C))
+    yield ContactColumn("spread", text, _or_none(scores.spread, C))
 
 
-def _seizure_columns(localized: Localization) -> Iterator[Column]:
+def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:
     shown, per_seizure = localized.shown, localized.scores.per_seizure
-    yield Column("seizures", "Seizures that show the contact", shown.sum(axis=0))
+    yield ContactColumn("seizures", "Seizures that show the contact", shown.sum(axis=0))
     for s, (seizure, ez) in enumerate(zip(localized.seizures, localized.alone, strict=True)):
         text = f"EZ score from one seizure alone: {seizure.name}"
-        yield Column(f"ez_score_s{s + 1}", text, ez)
+        yield ContactColumn(f"ez_score_s{s + 1}", text, ez)
     text = "Standard deviation of the EZ score over single seizures"
-    yield Column("seizure_sd", text, seizure_spread(per_seizure, shown))
+    yield ContactColumn("seizure_sd", text, seizure_spread(per_seizure, shown))
     text = "Share of its seizures, each taken alone, in which the contact is among the top K; K is "
-    yield Column("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
+    yield ContactColumn("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
 
 
-def _evidence_columns(localized: Localization) -> Iterator[Column]:
+def _evidence_columns(localized: Localization) -> Iterator[ContactColumn]:
     median_s, count = localized.timing.median_s()
     places = [of_one[of_one > 0] for of_one in localized.timing.order.T]
     quality = [", ".join(localized.quality.get(n, ())) or "good" for n in localized.channels]
@@ -220,26 +222,26 @@ def _evidence_columns(localized: Localization) -> Iterator[Column]:
         "Seizures in which beta, gamma or line length rises clearly (3 SD above the contact's own "
         "pre-onset level for three windows)"
     )
-    yield Column("recruited_in", text, count)
+    yield ContactColumn("recruited_in", text, count)
     times = [float(t) if n else None for t, n in zip(median_s, count, strict=True)]
-    yield Column("recruited_s", "Median time of that rise from onset", times, "s")
+    yield ContactColumn("recruited_s", "Median time of that rise from onset", times, "s")
     medians = [float(np.median(of_one)) if len(of_one) else None for of_one in places]
-    yield Column("recruitment_rank", "Median place in the order of recruitment", medians)
-    yield Column("quality", "Flags of the signal, or good", quality)
+    yield ContactColumn("recruitment_rank", "Median place in the order of recruitment", medians)
+    yield ContactColumn("quality", "Flags of the signal, or good", quality)
 
 
-def _place_columns(localized: Localization) -> Iterator[Column]:
+def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
     for i, axis in enumerate("xyz"):
         mm = [None if at is None else at[i] for at in localized.positions_mm]
-        yield Column(axis, "Position", mm, "mm")
+        yield ContactColumn(axis, "Position", mm, "mm")
     if localized.resection is not None:
         text = "Whether the contact is in the resection that was given"
-        yield Column("resected", text, _yes_or_no(localized.resection.resected))
+        yield ContactColumn("resected", text, _yes_or_no(localized.resection.resected))
     names = [o.name.replace("/", "_").replace("-", "_") for o in localized.comparisons]
     for i, other in enumerate(localized.comparisons):
         again = names[:i].count(names[i])  # two models can have folders of the same name
         name = f"{names[i]}_{again + 1}" if again else names[i]
-        yield Column(f"rank_{name}", f"Rank by another method: {name}", other.ranks)
+        yield ContactColumn(f"rank_{name}", f"Rank by another method: {name}", other.ranks)
 
 
 def _or_none(values: Floats | None, n: int) -> list[float | None]:
