@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
     from epilens.evidence.views import views
-    from epilens.localize import localize
+    from epilens.localization import localize
     from epilens.networks.bcr import BCRNet
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
@@ -38,7 +38,7 @@ _HOME = {
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
-    "localize": "epilens.localize",
+    "localize": "epilens.localization",
     "open_cohort": "epilens.evidence.cube",
     "open_run": "epilens.evaluation.run",
     "read_bids": "epilens.data.bids",

@@ -335,22 +335,22 @@ def localize(
 
     Research use only, not for diagnosis. Prints the page's path.
     """
-    from epilens.report.localized import Request, run_localize
+    from epilens.localization import Request
+    from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 
-    asked = Request(
+    request = Request(
+        patient=recordings,
         model=model,
-        recordings=recordings,
-        out=out,
-        onsets=onset or (),
+        onsets=read_onset_list(onset or ()),
         electrodes=electrodes,
         space=space,
-        patient=patient,
-        exclude=exclude or (),
-        resected=resected,
+        code=patient,
+        exclude=split_names(exclude or ()),
+        plan=None if plan is None else _plan(plan, None, None),
+        resected=read_resection(resected),
         compare=compare or (),
-        plan=plan,
     )
-    typer.echo(run_localize(asked))
+    typer.echo(run_localize(request, out))
 
 
 @app.command()

@@ -15,7 +15,7 @@ from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evidence.cube import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.localize import localize
+from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
@@ -65,8 +65,8 @@ def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path) -> Pat
             save_model(train(plan, others, tick), folder)
     (files,) = cohort.glob(f"*/{PICTURED}")
     with progress("localizing") as tick:
-        found = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
-    return write_report(found, out / "localized")
+        localized = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
+    return write_report(localized, out / "localized")
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:

@@ -12,7 +12,7 @@ from epilens.data.audit import AuditRow
 from epilens.data.positions import Positions
 from epilens.data.recording import Run, annotations_of, open_raw, read_run
 from epilens.errors import DataError, OnsetError
-from epilens.localize.intake import (
+from epilens.localization.intake import (
     UNREADABLE,
     Given,
     Intake,
@@ -23,7 +23,7 @@ from epilens.localize.intake import (
     typed_onset,
     with_onsets,
 )
-from epilens.localize.runs import bids_root, from_bids
+from epilens.localization.runs import bids_root, from_bids
 from epilens.plan import Plan
 from epilens.progress import Ticks
 

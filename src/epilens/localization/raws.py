@@ -14,7 +14,7 @@ from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
 from epilens.data.recording import Recording, pick
 from epilens.errors import OnsetError
-from epilens.localize.intake import (
+from epilens.localization.intake import (
     Given,
     Intake,
     annotated_onset,

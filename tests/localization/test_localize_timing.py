@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.localize.timing import FAST, first_sustained, time_evidence
+from epilens.localization.timing import FAST, first_sustained, time_evidence
 from epilens.testing import make_cube
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from epilens.errors import DataError
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.localize.compare import compare_with, match_contacts, ranking, resection, top_k
-from epilens.localize.explain import Explanation
-from epilens.localize.timing import time_evidence
-from epilens.localize.words import tell, tell_agreement, tell_score
+from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
+from epilens.localization.explain import Explanation
+from epilens.localization.timing import time_evidence
+from epilens.localization.words import tell, tell_agreement, tell_score
 from epilens.testing import make_cube
 
 HIGH_GAMMA = list(DESCRIPTORS).index("log_high_gamma_power")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from epilens.evidence.views import Standardizer
-from epilens.localize.stages import Held, Views, p_nez_of, seizure_features
+from epilens.localization.stages import Held, Views, p_nez_of, seizure_features
 from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import Branch

@@ -12,11 +12,11 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_
 
 from epilens.data.positions import Positions
 from epilens.errors import DataError, ModelError, OnsetError
-from epilens.localize import localize
-from epilens.localize.electrodes import read_electrodes
-from epilens.localize.files import from_paths
-from epilens.localize.intake import Given, patient_code
-from epilens.localize.runs import bids_root
+from epilens.localization import localize
+from epilens.localization.electrodes import read_electrodes
+from epilens.localization.files import from_paths
+from epilens.localization.intake import Given, patient_code
+from epilens.localization.runs import bids_root
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
 

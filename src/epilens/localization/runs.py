@@ -12,7 +12,7 @@ from epilens.data.datasets import recognise
 from epilens.data.recording import Recording, pick, read_run
 from epilens.data.sidecars import BidsTree, natural, with_prefix
 from epilens.errors import DataError
-from epilens.localize.intake import UNREADABLE, Given, Intake, with_onsets
+from epilens.localization.intake import UNREADABLE, Given, Intake, with_onsets
 from epilens.plan import Plan
 from epilens.progress import Ticks
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from epilens.arrays import Floats
-from epilens.localize.stages import Held, Views, in_parallel, single_precision
+from epilens.localization.stages import Held, Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model
 
 PATIENT_NODES, LEAST_NODES = 1536, 64

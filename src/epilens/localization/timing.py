@@ -53,9 +53,9 @@ class Timing:
     def order(self) -> NDArray[np.int64]:
         """Place in the order of recruitment (S, C), 1 first, ties share; 0: not recruited."""
         place = np.zeros(self.recruited.shape, np.int64)
-        for s, there in enumerate(self.recruited):
-            at = self.recruited_s[s]
-            place[s, there] = [1 + int((at[there] < t).sum()) for t in at[there]]
+        for s, recruited in enumerate(self.recruited):
+            at_s = self.recruited_s[s, recruited]
+            place[s, recruited] = [1 + int((at_s < t).sum()) for t in at_s]
         return place
 
     def median_s(self) -> tuple[Floats, NDArray[np.int64]]:
@@ -115,7 +115,7 @@ def _strength(z: NDArray[np.floating], valid: Bools, first: NDArray[np.int64]) -
     total, n = np.zeros((S, C, D)), np.zeros((S, C, D))
     for later in range(STRENGTH_WINDOWS):
         w = np.minimum(first + later, W - 1)
-        there = valid[s, w, c] & (first + later < W)
-        total += np.where(there, z[s, w, c, d], 0)
-        n += there
+        counts = valid[s, w, c] & (first + later < W)
+        total += np.where(counts, z[s, w, c, d], 0)
+        n += counts
     return total / np.maximum(n, 1)
