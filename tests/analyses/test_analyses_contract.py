@@ -56,7 +56,7 @@ def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
 
 def test_simulated_patients_prove_nothing(frames, tampered, cubes):
     setting = tampered / "small" / "run.json"
-    setting.write_text(setting.read_text().replace("Center 1", "Center 1 (simulated)"))
+    setting.write_text(setting.read_text().replace('"simulated": false', '"simulated": true'))
     text = sentence("per-seed", frames["per-seed"], open_run(tampered / "small"))
     assert text.endswith("Simulated patients: this proves nothing clinical.")
 

@@ -69,8 +69,8 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """Whether its patients were simulated: their centers say so."""
-        return any("(simulated)" in about["center"] for about in self.setting["patients"].values())
+        """Whether any of its patients was simulated."""
+        return bool(self.setting["simulated"])
 
     @cached_property
     def cohort(self) -> Cohort:

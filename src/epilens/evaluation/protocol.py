@@ -30,8 +30,6 @@ from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.storage import own_folder, write_atomically
 
-SIMULATED = "(simulated)"
-"""Centers of simulated cohorts say so in their name."""
 VERSION = 3
 """Raised when the same inputs would give other numbers."""
 
@@ -89,12 +87,16 @@ def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _labelled(cohort: Cohort) -> dict[str, dict[str, Any]]:
-    """Key and center of every patient with labels, from the cubes' attributes alone."""
+    """What a run must know of every patient with labels, from the cubes' attributes alone."""
     known = {}
     for patient in cohort:
         attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
         if attrs.get("ez_channels") is not None:
-            known[patient] = {"key": attrs["key"], "center": attrs["center"]}
+            known[patient] = {
+                "key": attrs["key"],
+                "center": attrs["center"],
+                "simulated": bool(attrs.get("simulated")),
+            }
     if not known:
         raise PlanError(
             f"run: expected patients with EZ labels, found none among {len(cohort)}. Describe the "
@@ -116,7 +118,7 @@ def _write_setting(
         "split_digest": split_digest(split),
         "cohort_digest": _digest(dict(known)),
         "patients": dict(known),
-        "simulated": any(SIMULATED in about["center"] for about in known.values()),
+        "simulated": any(about["simulated"] for about in known.values()),
         "smoke": plan.smoke,
         "cubes": str(cubes.resolve()),
     }

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from epilens.data.intake import Given
 from epilens.localize.assemble import assemble
 from epilens.localize.gather import gather
-from epilens.localize.intake import Given
 from epilens.localize.result import Localization
 from epilens.localize.sources import Source, open_source
 from epilens.plan import Plan

@@ -9,6 +9,7 @@ import xarray as xr
 
 from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
+from epilens.data.intake import patient_code
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evaluation.deploy import seizure_keys
@@ -25,7 +26,6 @@ from epilens.localize.certainty import (
 from epilens.localize.compare import compare_with, ranking, resection, top_k
 from epilens.localize.explain import Explanation, explain
 from epilens.localize.gather import Evidence
-from epilens.localize.intake import patient_code
 from epilens.localize.result import About, Certainty, Localization, SeizureFacts
 from epilens.localize.sources import ModelSource, Scores, Source
 from epilens.localize.timing import Timing, time_evidence
@@ -101,7 +101,7 @@ def _about(source: Source, cube: xr.Dataset) -> About:
         source.threshold,
         tuple(source.card()),
         source.plan.digest,
-        simulated or "(simulated)" in str(cube.attrs.get("center", "")),
+        simulated or bool(cube.attrs.get("simulated")),
     )
 
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from epilens.data.audit import AuditRow
+from epilens.data.intake import Given, Intake, take_in
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evidence.cube import check
 from epilens.evidence.describe import describe_patient
 from epilens.evidence.signals import make_signals
-from epilens.localize.electrodes import place_contacts
-from epilens.localize.files import from_paths
-from epilens.localize.intake import Given, Intake
 from epilens.localize.sources import Source, check_cube, pick_seizures
 from epilens.plan import Plan
 from epilens.progress import Ticks
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 
 @dataclass(frozen=True)
@@ -51,10 +45,7 @@ def gather(
         tick("reading", 2)
         return Evidence(_tidy(cube), Intake(()), ())
     tick("reading", 0)
-    intake = _take_in(patient, source.plan, given, tick)
-    if given.electrodes is not None:
-        placed, more = place_contacts(intake.recordings, given.electrodes, given.space)
-        intake = replace(intake, recordings=placed, rows=intake.rows + tuple(more))
+    intake = take_in(patient, source.plan, given, tick)
     tick("describing", 1)
     _check_common(intake.recordings)
     whole, rows = _describe(intake.recordings, source.plan, stores)
@@ -78,32 +69,6 @@ def _describe(
     for store in beside:
         cube = cube.assign_coords(store.coords).assign(store.data_vars)
     return cube, rows
-
-
-def _take_in(patient: Any, plan: Plan, given: Given, tick: Ticks) -> Intake:
-    if isinstance(patient, str | Path):
-        return from_paths([patient], plan, given, tick)
-    items = list(patient)
-    if not items:
-        raise DataError("localize: expected seizures of one patient, found none. Name the files.")
-    if all(isinstance(item, str | Path) for item in items):
-        return from_paths(items, plan, given, tick)
-    if all(isinstance(item, Recording) for item in items):
-        return Intake(tuple(items))
-    from epilens.localize.raws import from_raws
-
-    raws: list[BaseRaw] = []
-    onsets_s = list(given.onsets_s)
-    for item in items:
-        raw, *onset = item if isinstance(item, tuple) else (item,)
-        onsets_s += map(float, onset)
-        raws.append(raw)
-    if not all(hasattr(raw, "get_data") and hasattr(raw, "info") for raw in raws):
-        raise DataError(
-            "localize: expected paths, mne.io.Raw objects, recordings or a cube, found "
-            f"{type(items[0]).__name__}. Read the files with mne.io.read_raw first."
-        )
-    return from_raws(raws, plan, replace(given, onsets_s=tuple(onsets_s)))
 
 
 def _check_common(recordings: Sequence[Recording]) -> None:
