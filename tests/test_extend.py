@@ -1,4 +1,4 @@
-"""docs/extend.md is true: its four modules, in a package of their own, built, installed and used."""
+"""docs/extend.md is true: its four modules as a package of their own, built, installed, used."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def cohort(
     Sidecar files are enough: no signal is read.
     """
     from epilens.data.bids import read_bids
-    from epilens.data.cohort import summarise
+    from epilens.data.cohort import cohort_summary
     from epilens.report.cohort import print_cohort, write_audit
 
     settings = _plan(plan, labels, onsets)
@@ -139,9 +139,9 @@ def cohort(
     if audit is not None:
         write_audit(parts, audit)
     if as_json:
-        typer.echo(json.dumps(summarise(parts), indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(cohort_summary(parts), indent=1, ensure_ascii=False))
     else:
-        print_cohort(summarise(parts))
+        print_cohort(cohort_summary(parts))
 
 
 @app.command()

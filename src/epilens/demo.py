@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from epilens.data.bids import read_bids
-from epilens.data.cohort import summarise
+from epilens.data.cohort import cohort_summary
 from epilens.data.simulate import simulate
 from epilens.evaluation.deploy import train
 from epilens.evaluation.protocol import run
@@ -40,7 +40,7 @@ def run_demo(out: Path, jobs: int) -> Path:
         with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
     parts = [read_bids(root, "simulated") for root in sorted(cohort.iterdir()) if root.is_dir()]
-    print_cohort(summarise(parts))
+    print_cohort(cohort_summary(parts))
     cubes, plan = out / "cubes", Plan.load("demo")
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)

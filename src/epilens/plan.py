@@ -29,8 +29,12 @@ class Section(BaseModel):
 
 
 class CohortPlan(Section):
-    """Which tables stand in for what the dataset's own files say."""
+    """Who is in the cohort, and which tables stand in for what the dataset's own files say."""
 
+    outcomes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
+    duplicates: Literal["once", "keep"] = "once"
+    """Whether two runs of a patient with the same signal count once."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
     onsets: str = ""

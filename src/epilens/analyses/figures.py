@@ -34,6 +34,11 @@ def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
     return {"marker": _OTHERS[place % len(_OTHERS)], "color": "0.6"}
 
 
+def short_center(name: object) -> str:
+    """A center's name without the remark in brackets behind it, which an axis has no room for."""
+    return str(name).partition(" (")[0]
+
+
 def grouped_points(
     ax: Axes, frame: pd.DataFrame, group: str, metric: str, ticks: Sequence[str]
 ) -> None:

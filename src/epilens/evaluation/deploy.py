@@ -68,10 +68,7 @@ def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) ->
         "source": "epilens train",
         "plan_digest": plan.digest,
         "plan": plan.model_dump(mode="json"),
-        "simulated": any(
-            cube.attrs.get("simulated", "(simulated)" in cube.attrs["center"])
-            for cube in cubes.values()
-        ),
+        "simulated": any(bool(cube.attrs.get("simulated")) for cube in cubes.values()),
         "cohort": {
             "patients": len(cubes),
             "centers": ", ".join(centers),

@@ -85,9 +85,11 @@ def labelled(cohort: Cohort) -> Members:
     for patient in cohort:
         attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
         if attrs.get("ez_channels") is not None:
-            simulated = bool(attrs.get("simulated")) or "(simulated)" in attrs["center"]
-            about[patient] = {"key": attrs["key"], "center": attrs["center"]}
-            about[patient] |= {"simulated": True} if simulated else {}
+            about[patient] = {
+                "key": attrs["key"],
+                "center": attrs["center"],
+                "simulated": bool(attrs.get("simulated")),
+            }
     if not about:
         raise PlanError(
             f"run: expected patients with EZ labels, found none among {len(cohort)}. Describe the "
@@ -117,7 +119,7 @@ def _begin(
     # The plan of a run names all of its methods, whichever plan file brought them.
     whole = plan.override(methods=tuple(dict.fromkeys(names)))
     setting = {"plan_digest": whole.digest, **digests, "patients": dict(members.about)}
-    setting["simulated"] = any(about.get("simulated") for about in members.about.values())
+    setting["simulated"] = any(about["simulated"] for about in members.about.values())
     setting |= {"smoke": plan.smoke, "cubes": str(members.folder.resolve())}
     place.begin(whole, split, setting)
 

@@ -160,6 +160,7 @@ def _assemble(
     attrs = {
         "patient": first.patient,
         "center": first.center,
+        "simulated": any(r.simulated for r in about),
         "modality": "/".join(sorted({r.modality for r in about})),
         "space": positions.space,
         "montage": plan.montage.scheme,

@@ -21,8 +21,10 @@ import pandas as pd
 import xarray as xr
 
 from epilens.data.audit import AuditRow, audit_frame
-from epilens.data.bids import Patient, Recordings
-from epilens.data.recording import Recording, Run, read_run
+from epilens.data.bids import Recordings
+from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.repeats import Repeats
+from epilens.data.scan import Patient
 from epilens.data.sidecars import natural, read_table
 from epilens.errors import DataError, EpilensError
 from epilens.evidence.cube import save, save_store
@@ -148,14 +150,15 @@ def _cube(job: Job, key: str, sources: dict[str, str]) -> Outcome:
 
 def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
+    repeats = Repeats(job.plan)
     for result in _one_ahead(lambda run: _try_run(run, job.plan), job.patient.runs, job.threads):
         recording, noted = result
         rows += noted
-        if recording is not None:
+        if recording is not None and repeats.admit(recording, rows):
             yield recording
 
 
-def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
+def _try_run(run: SeizureRun, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
     try:
         return read_run(run, plan)
     except DataError as error:
@@ -163,7 +166,7 @@ def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
 
 
 def _one_ahead(
-    work: Callable[[Run], Any], items: Sequence[Run], threads: int | None
+    work: Callable[[SeizureRun], Any], items: Sequence[SeizureRun], threads: int | None
 ) -> Iterator[Any]:
     """`map`, with one result prepared in the background where there is a thread to spare."""
     if threads == 1:
@@ -201,17 +204,18 @@ def _make_store(job: Job, name: str, cube: str) -> bool:
 def cube_key(patient: Patient, plan: Plan, sources: dict[str, str]) -> str:
     """Digest of all that a cube depends on."""
     fields = plan.model_dump(mode="json", include={"montage", "quality", "filter", "windows"})
+    fields["duplicates"] = plan.cohort.duplicates
     tree = [VERSION, patient.center, fields, [_run_facts(run) for run in patient.runs], sources]
     return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _run_facts(run: Run) -> dict[str, Any]:
+def _run_facts(run: SeizureRun) -> dict[str, Any]:
     """What the sidecars said about a run; where its file lies does not matter."""
     facts = vars(run) | {"path": run.path and run.path.name, "listed": sorted(run.listed)}
     return facts | {"onset": vars(run.onset), "positions": vars(run.positions)}
 
 
-def _sources(run: Run) -> list[Path]:
+def _sources(run: SeizureRun) -> list[Path]:
     """The signal file and its companions (BrainVision and Persyst have more than one)."""
     if run.path is None or not run.path.is_file():
         return []

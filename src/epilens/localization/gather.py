@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
+from epilens.data.intake import Given, Intake, patient_code, take_in
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evidence.cube import check, is_reference
 from epilens.evidence.describe import describe_patient
 from epilens.evidence.signals import make_signals
 from epilens.localization import Request
-from epilens.localization.intake import Given, Intake, patient_code
 from epilens.localization.sources import Source, check_cube, pick_seizures
 from epilens.plan import Plan
 from epilens.progress import Ticks
@@ -107,37 +106,6 @@ def gather(request: Request, source: Source, stores: Collection[str], tick: Tick
     whole, rows = _describe(intake.recordings, source.plan, stores)
     tick("described", 1)
     return _evidence(_tidy(whole), replace(intake, rows=(*intake.rows, *rows)))
-
-
-def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks) -> Intake:
-    """Recordings from paths, MNE objects, MNE objects with onsets, or recordings."""
-    from epilens.localization.electrodes import place_contacts
-    from epilens.localization.files import from_paths
-    from epilens.localization.raws import from_raws
-
-    items = [patient] if isinstance(patient, str | Path) else list(patient)
-    if not items:
-        raise DataError("localize: expected seizures of one patient, found none. Name the files.")
-    if all(isinstance(item, str | Path) for item in items):
-        intake = from_paths(items, plan, given, tick)
-    elif all(isinstance(item, Recording) for item in items):
-        intake = Intake(tuple(items))
-    else:
-        raws, onsets_s = [], list(given.onsets_s)
-        for item in items:
-            raw, *onset = item if isinstance(item, tuple) else (item,)
-            onsets_s += map(float, onset)
-            raws.append(raw)
-        if not all(hasattr(raw, "get_data") and hasattr(raw, "info") for raw in raws):
-            raise DataError(
-                "localize: expected paths, mne.io.Raw objects, recordings or a cube, found "
-                f"{type(items[0]).__name__}. Read the files with mne.io.read_raw first."
-            )
-        intake = from_raws(raws, plan, replace(given, onsets_s=tuple(onsets_s)))
-    if given.electrodes is None:
-        return intake
-    placed, rows = place_contacts(intake.recordings, given.electrodes, given.space)
-    return replace(intake, recordings=placed, rows=(*intake.rows, *rows))
 
 
 def _check_common(recordings: Sequence[Recording]) -> None:

@@ -140,7 +140,6 @@ def assemble(request: Request, tick: Ticks) -> Localization:
 
 
 def _about(source: Source, cube: xr.Dataset) -> About:
-    simulated = cube.attrs.get("simulated", "(simulated)" in str(cube.attrs.get("center", "")))
     return About(
         source=source.name,
         title=source.title,
@@ -148,7 +147,7 @@ def _about(source: Source, cube: xr.Dataset) -> About:
         threshold=source.threshold,
         card=tuple(source.card()),
         plan_digest=source.plan.digest,
-        simulated=source.simulated or bool(simulated),
+        simulated=source.simulated or bool(cube.attrs.get("simulated")),
     )
 
 
