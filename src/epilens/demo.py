@@ -15,7 +15,7 @@ from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import caveats, run
 from epilens.evaluation.scoring import score
 from epilens.evaluation.scoring import summarise as summarise_scores
-from epilens.evidence.cube import Cohort, open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.localize import localize
 from epilens.methods import stores_of

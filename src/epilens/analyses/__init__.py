@@ -19,7 +19,7 @@ import xarray as xr
 from epilens.errors import CubeError, LedgerError
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.scoring import score
-from epilens.evidence.cube import Cohort, open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.plan import Plan
 from epilens.registry import Registry
 

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.splits import five_fold
-from epilens.evidence.cube import Cohort, is_reference
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.cube import is_reference
+from epilens.evidence.descriptors import rows_of
+from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS, views
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.methods import METHODS, seen_channels, seen_labels
 from epilens.networks.model import Branch, Model, group_members
-from epilens.plan import Plan
+from epilens.plan import PAPER_NINE, Plan
 from epilens.progress import StepFunction, Ticks
 from epilens.thresholds import select_threshold
 
@@ -100,12 +101,13 @@ def assure(cubes: Sequence[xr.Dataset], p_nez: Sequence[Floats], threshold: floa
     """
     is_ez = [seen_labels(cube) for cube in cubes]
     evidence = np.array([evidence_summary(cube) for cube in cubes])
+    descriptors = cubes[0]["descriptor"].values.tolist()
     scores = np.array([score_summary(p, threshold) for p in p_nez])
     return {
         "patients": len(cubes),
         "calibration": platt(p_nez, is_ez),
         "sets": [covering_set(p_nez, is_ez, coverage) for coverage in COVERAGES],
-        "evidence": {"names": evidence_names(), **cohort_middle(evidence)},
+        "evidence": {"names": evidence_names(descriptors), **cohort_middle(evidence)},
         "scores": {"names": list(SCORE_NAMES), **cohort_middle(scores)},
         "seizures": sorted({key for cube in cubes for key in seizure_keys(cube).values()}),
     }
@@ -178,19 +180,17 @@ def covering_set(
     return {"coverage": coverage, "cut": None, "reached": 1.0, "share": 1.0}
 
 
-_LOGGED = ("rms", "variance", "line_length")
-"""Descriptors over orders of magnitude: their levels are compared as logarithms."""
 SCORE_NAMES = ("median", "lowest twentieth", "interquartile range", "share called EZ")
 
 
-def evidence_names() -> list[str]:
+def evidence_names(descriptors: Sequence[str] = PAPER_NINE) -> list[str]:
     """Names of the numbers of `evidence_summary`."""
     kinds = ("level", "change after onset", "largest changes after onset")
-    return [f"{kind} of {name}" for kind in kinds for name in DESCRIPTORS]
+    return [f"{kind} of {name}" for kind in kinds for name in descriptors]
 
 
 def evidence_summary(cube: xr.Dataset) -> Floats:
-    """27 numbers that say what a patient's evidence is like; no label enters.
+    """Three numbers per descriptor that say what a patient's evidence is like; no label enters.
 
     For every descriptor: its level before onset and its Z-Δ after onset in the median channel, and
     the Z-Δ that a tenth of the channels exceeds.
@@ -198,9 +198,8 @@ def evidence_summary(cube: xr.Dataset) -> Floats:
     seen, valid = seen_channels(cube), cube["valid"].values[..., None]
     z = views(cube).values[..., VIEWS.index("z_delta"), :]
     x = cube["x"].values.astype(np.float64)
-    x[..., [d in _LOGGED for d in DESCRIPTORS]] = np.log1p(
-        np.abs(x[..., [d in _LOGGED for d in DESCRIPTORS]])
-    )
+    wide = [row.log_level for row in rows_of(cube["descriptor"].values.tolist())]
+    x[..., wide] = np.log1p(np.abs(x[..., wide]))
     before = is_reference(cube).values[..., None, None]
     after = (cube["start_s"].values >= 0)[..., None, None]
     level = _mean_where(x, valid & before)[seen]  # (channel, descriptor)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.errors import LedgerError, PlanError
 from epilens.evaluation.execution import Cell, execute, finished
 from epilens.evaluation.ledger import (
     KEY,
@@ -24,7 +24,7 @@ from epilens.evaluation.ledger import (
     write_ledger,
 )
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
-from epilens.evidence.cube import Cohort
+from epilens.evidence.files import Cohort, attributes_of, key_of
 from epilens.methods import METHODS, Method
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
@@ -92,7 +92,7 @@ def _labelled(cohort: Cohort) -> dict[str, dict[str, Any]]:
     """Key and center of every patient with labels, from the cubes' attributes alone."""
     known = {}
     for patient in cohort:
-        attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
+        attrs = attributes_of(cohort.path(patient))
         if attrs.get("ez_channels") is not None:
             known[patient] = {"key": attrs["key"], "center": attrs["center"]}
     if not known:
@@ -145,7 +145,7 @@ def _cells(
 ) -> list[Cell]:
     cells, tree = [], plan.model_dump(mode="json")
     for name in methods:
-        known_keys = {p: _store_key(cohort.path(p), METHODS[name].input) for p in known}
+        known_keys = {p: key_of(cohort.path(p), METHODS[name].input) for p in known}
         weights = _pretrained(plan, METHODS[name].pretrained)
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
@@ -167,18 +167,6 @@ def _pretrained(plan: Plan, name: str) -> list[str]:
     folder = Path(plan.baselines.pretrained) / name
     files = sorted(p for p in folder.glob("*") if p.suffix in (".json", ".safetensors"))
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-
-
-def _store_key(path: Path, beside: str) -> str:
-    """Key of a patient's cube, or of the store beside it that a method reads."""
-    place = path if beside == "cube" else path.parent / beside / path.name
-    try:
-        return json.loads((place / ".zattrs").read_text(encoding="utf-8"))["key"]
-    except OSError:
-        raise CubeError(
-            f"{place}: expected the {beside} of a patient, found none. Write them with `epilens "
-            f"describe --plan PLAN`, where the plan has a method that reads {beside}."
-        ) from None
 
 
 def _digest(tree: Any) -> str:

@@ -12,6 +12,7 @@ from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evaluation.deploy import seizure_keys
+from epilens.evidence.signals import has_signals, without_signals
 from epilens.localize.certainty import (
     Caution,
     calibrated,
@@ -44,7 +45,7 @@ def assemble(
     patient = evidence.patient
     code = patient_code(str(patient.attrs["patient"]))
     scores = source.score(patient)
-    cube = patient.drop_vars([v for v in patient.data_vars if str(v).startswith("signal_")])
+    cube = without_signals(patient)
     channels = tuple(str(name) for name in cube["channel"].values)
     there, k = cube["valid"].any("window").values, top_k(scores.p_nez, source.threshold)
     tick("explaining", 1)
@@ -76,7 +77,7 @@ def assemble(
             compare_with(o.name, o.title, o.score(patient).p_nez, scores.p_nez, k) for o in others
         ),
         problems=evidence.intake.problems,
-        signals=patient if "signal_0" in patient else None,
+        signals=patient if has_signals(patient) else None,
     )
 
 
@@ -179,7 +180,7 @@ def _words(
         weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
         lines = tell(c, timing, there, weight)
         if why is not None and i is not None:
-            lines += tell_score(i, why, timing.middle_s)
+            lines += tell_score(i, why, timing.middle_s, timing.words)
         spread = None if scores.spread is None else float(scores.spread[c])
         lines += tell_agreement(float(share[c]), k, int(there[:, c].sum()), spread)
         told.append(tuple(lines))

@@ -13,13 +13,13 @@ import xarray as xr
 from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.errors import DataError
-from epilens.evidence.cube import check
+from epilens.evidence.cube import check, joined
 from epilens.evidence.describe import describe_patient
-from epilens.evidence.signals import make_signals
+from epilens.evidence.signals import has_signals, make_signals
 from epilens.localize.electrodes import place_contacts
 from epilens.localize.files import from_paths
 from epilens.localize.intake import Given, Intake
-from epilens.localize.sources import Source, check_cube, pick_seizures
+from epilens.localize.sources import Source, check_cube
 from epilens.plan import Plan
 from epilens.progress import Ticks
 
@@ -43,7 +43,7 @@ def gather(
     if isinstance(patient, xr.Dataset):
         cube = check(patient)
         check_cube(cube, source)
-        if set(stores) - {"cube"} and "signal_0" not in cube:
+        if set(stores) - {"cube"} and not has_signals(cube):
             raise DataError(
                 f"{cube.attrs['patient']}: expected recordings, because the method reads signals, "
                 "found a cube without them. Give the files."
@@ -75,9 +75,7 @@ def _describe(
         from epilens.evidence.traces import make_traces
 
         beside.append(make_traces(recordings, plan))
-    for store in beside:
-        cube = cube.assign_coords(store.coords).assign(store.data_vars)
-    return cube, rows
+    return joined(cube, *beside), rows
 
 
 def _take_in(patient: Any, plan: Plan, given: Given, tick: Ticks) -> Intake:
@@ -122,7 +120,7 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     valid = patient["valid"]
     used = np.flatnonzero(valid.any(["window", "channel"]).values)
     if len(used) < patient.sizes["seizure"]:
-        patient = pick_seizures(patient, used.tolist())
+        patient = patient.isel(seizure=used)
     seen = np.flatnonzero(patient["valid"].any(["seizure", "window"]).values)
     if len(seen) < 2:
         raise DataError(

@@ -13,7 +13,6 @@ import xarray as xr
 from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evidence.cube import blind
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.fusion import fuse_scores
 from epilens.localize.stages import (
     Views,
@@ -26,8 +25,8 @@ from epilens.methods import METHODS, Method
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
 
-EVIDENCE = ("montage", "quality", "filter", "windows")
-"""Sections of a plan that change the evidence."""
+EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
+"""Fields of a plan that change the evidence."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class MethodSource:
         S, there = patient.sizes["seizure"], patient["valid"].any("window").values
         alone = np.full(there.shape, 0.5)
         for s in range(S):
-            part = pick_seizures(patient, [s])
+            part = patient.isel(seizure=[s])
             alone[s, there[s]] = self._p_nez(part.isel(channel=np.flatnonzero(there[s])))
         return Scores(self._p_nez(patient), alone)
 
@@ -184,26 +183,6 @@ class MethodSource:
             "threshold, no calibrated probability, no ensemble spread and no explanation by "
             "contributions."
         ]
-
-
-def pick_seizures(patient: xr.Dataset, which: list[int]) -> xr.Dataset:
-    """The patient with some of its seizures; the signals beside the cube follow."""
-    picked = patient.isel(seizure=which)
-    with_signals = "signal_0" in patient
-    signals = {i: patient[f"signal_{s}"] for i, s in enumerate(which) if with_signals}
-    old = [name for name in picked.variables if str(name).startswith("signal_") and _numbered(name)]
-    picked = picked.drop_vars(old)
-    for number, signal in signals.items():
-        axis = {dim: f"time_{number}" for dim in signal.dims if str(dim).startswith("time_")}
-        picked[f"signal_{number}"] = (
-            tuple(axis.get(dim, dim) for dim in signal.dims),
-            signal.values,
-        )
-    return picked
-
-
-def _numbered(name: object) -> bool:
-    return str(name).removeprefix("signal_").isdigit()
 
 
 def open_source(given: Model | Source | str | Path, plan: Plan | None = None) -> Source:
@@ -256,7 +235,7 @@ def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
     plan, found = source.plan, []
     descriptors = cube["descriptor"].values.tolist()
-    if descriptors != list(DESCRIPTORS):
+    if descriptors != list(plan.descriptors):
         found.append(f"descriptors are {', '.join(descriptors)}")
     wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
     for field, ours in wanted.items():

@@ -7,22 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS
 from epilens.localize.explain import Explanation
 from epilens.localize.timing import Timing
+from epilens.plan import PAPER_NINE
 
-DESCRIPTOR_WORDS = {
-    "log_delta_power": "delta power",
-    "log_theta_power": "theta power",
-    "log_beta_power": "beta power",
-    "log_low_gamma_power": "low-gamma power",
-    "log_high_gamma_power": "high-gamma power",
-    "rms": "amplitude (RMS)",
-    "variance": "variance",
-    "line_length": "line length",
-    "spectral_entropy": "spectral entropy",
-}
 VIEW_WORDS = {
     "abs": "its level",
     "delta": "its change",
@@ -38,14 +28,14 @@ def tell(
 ) -> list[str]:
     """Sentences on the deviations of one contact, the most telling first.
 
-    there : (S, C), which seizures show the contact. importance : (9,), contributions to the score.
+    there : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
     """
     seizures = int(there[:, c].sum())
-    count = timing.deviates[:, c].sum(axis=0)  # (9,)
+    count = timing.deviates[:, c].sum(axis=0)  # (D,)
     strength = np.array(
         [
             _median(timing.strength[:, c, d], timing.deviates[:, c, d])
-            for d in range(len(DESCRIPTORS))
+            for d in range(len(timing.words))
         ]
     )
     if not count.any():
@@ -59,7 +49,7 @@ def tell(
 
 
 def _sentence(d: int, c: int, timing: Timing, there: NDArray[np.bool_], strength: float) -> str:
-    name = DESCRIPTOR_WORDS[list(DESCRIPTORS)[d]]
+    name = timing.words[d]
     moves = "rises" if strength > 0 else "falls"
     side = "above" if strength > 0 else "below"
     n, of = int(timing.deviates[:, c, d].sum()), int(there[:, c].sum())
@@ -95,17 +85,25 @@ def _amount(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
 
 
-def tell_score(position: int, why: Explanation, middle_s: NDArray[np.float64]) -> list[str]:
-    """What moves the score of one explained contact towards and away from EZ."""
+def tell_score(
+    position: int,
+    why: Explanation,
+    middle_s: NDArray[np.float64],
+    words: Sequence[str] | None = None,
+) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ.
+
+    words : what people call the descriptors; None: the paper's.
+    """
+    words = in_words(PAPER_NINE) if words is None else words
     features = why.by_feature[position]  # (view, descriptor)
-    by_descriptor = features.sum(axis=0)
     change = why.score[position] - why.baseline[position]
     lines = [
         f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
         f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
     ]
-    towards = _named(by_descriptor, features, 1)
-    away = _named(by_descriptor, features, -1)
+    towards = _named(words, features, 1)
+    away = _named(words, features, -1)
     if towards:
         lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
     if away:
@@ -113,14 +111,14 @@ def tell_score(position: int, why: Explanation, middle_s: NDArray[np.float64]) -
     return lines
 
 
-def _named(by_descriptor: NDArray[np.float64], features: NDArray[np.float64], sign: int) -> str:
+def _named(words: Sequence[str], features: NDArray[np.float64], sign: int) -> str:
     """The descriptors that push most in one direction, with the view that does most of it."""
+    by_descriptor = features.sum(axis=0)
     order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
-    names = list(DESCRIPTOR_WORDS.values())
     told = []
     for d in order:
         view = VIEWS[int(np.argmax(sign * features[:, d]))]
-        told.append(f"{names[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+        told.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
     return ", ".join(told)
 
 
@@ -152,4 +150,4 @@ def tell_agreement(share: float, k: int, seizures: int, spread: float | None) ->
 
 def in_words(names: Sequence[str]) -> list[str]:
     """Descriptors as people call them."""
-    return [DESCRIPTOR_WORDS[name] for name in names]
+    return [row.words for row in rows_of(names)]
