@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from epilens.evaluation.resampling import compare
     from epilens.evaluation.run import open_run
     from epilens.evaluation.scoring import score
-    from epilens.evidence.cube import Cohort, open_cohort
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
+    from epilens.evidence.files import Cohort, open_cohort
     from epilens.evidence.views import views
     from epilens.localization import localize
     from epilens.networks.bcr import BCRNet
@@ -29,7 +29,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BCRNet": "epilens.networks.bcr",
-    "Cohort": "epilens.evidence.cube",
+    "Cohort": "epilens.evidence.files",
     "PRQNet": "epilens.networks.prq",
     "Plan": "epilens.plan",
     "Runtime": "epilens.plan",
@@ -39,7 +39,7 @@ _HOME = {
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
     "localize": "epilens.localization",
-    "open_cohort": "epilens.evidence.cube",
+    "open_cohort": "epilens.evidence.files",
     "open_run": "epilens.evaluation.run",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",

@@ -186,7 +186,7 @@ def run(
     Finished folds are skipped, so running it again resumes.
     """
     from epilens.evaluation.protocol import run as go
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
     from epilens.plan import Plan, Runtime
     from epilens.terminal import progress
 
@@ -288,7 +288,7 @@ def train(
 ) -> None:
     """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
     from epilens.evaluation.deploy import train as make
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
     from epilens.terminal import progress

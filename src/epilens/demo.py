@@ -13,7 +13,7 @@ from epilens.evaluation.deploy import train
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise as summarise_scores
-from epilens.evidence.cube import Cohort, open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.localization import localize
 from epilens.methods import stores_of

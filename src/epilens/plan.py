@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from epilens.errors import PlanError, did_you_mean
 from epilens.progress import StepFunction, Ticks
@@ -137,6 +137,12 @@ class TrainingPlan(Section):
     """Patients per step."""
 
 
+PAPER_NINE = (
+    *("log_delta_power", "log_theta_power", "log_beta_power", "log_low_gamma_power"),
+    *("log_high_gamma_power", "rms", "variance", "line_length", "spectral_entropy"),
+)
+"""The paper's descriptors, in its order."""
+
 LEAST_EPOCHS, LEAST_SEGMENTS = 30, 5
 """What the paper gives its baselines; less is a smoke test."""
 
@@ -191,6 +197,8 @@ class Plan(Section):
     quality: QualityPlan = QualityPlan()
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
+    descriptors: Annotated[tuple[str, ...], Field(min_length=1)] = PAPER_NINE
+    """Rows of `epilens list descriptors`, in the order of the cube's last axis."""
     traces: TracePlan = TracePlan()
     splits: SplitPlan = SplitPlan()
     training: TrainingPlan = TrainingPlan()
@@ -201,6 +209,14 @@ class Plan(Section):
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
     smoke: bool = False
     """A run that only shows that every step works; its tables say so."""
+
+    @field_validator("descriptors")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"every descriptor must stand there once, got {twice[0]!r} twice")
+        return names
 
     @model_validator(mode="after")
     def _budget(self) -> Self:

@@ -34,7 +34,7 @@ def cubes(tmp_path_factory):
 @pytest.fixture(scope="session")
 def runs(cubes, tmp_path_factory):
     """Folder with the runs `small` and `loco`."""
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
 
     out = tmp_path_factory.mktemp("runs")
     cohort = open_cohort(cubes)

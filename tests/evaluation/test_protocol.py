@@ -17,7 +17,7 @@ from epilens.evaluation.ledger import fuse, read_ledger
 from epilens.evaluation.protocol import check_complete, run
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score, summarise
-from epilens.evidence.cube import open_cohort, open_cube, save
+from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.testing import make_cohort

@@ -11,8 +11,8 @@ import pytest
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
 from epilens.errors import DataError, MethodError, ModelError
+from epilens.evidence.signals import signal_of
 from epilens.localization import localize
-from epilens.localization.sources import pick_seizures
 from epilens.networks.model import save_model
 from epilens.progress import Ticks
 from epilens.testing import make_cube, make_patient, make_recording
@@ -127,10 +127,9 @@ def test_a_channel_that_a_seizure_lacks_has_no_score_there(model):
 
 def test_seizures_are_picked_with_their_signals():
     patient = make_patient(seizures=3, fs=FS)
-    picked = pick_seizures(patient, [2, 0])
-    np.testing.assert_array_equal(picked["signal_0"].values, patient["signal_2"].values)
-    np.testing.assert_array_equal(picked["signal_1"].values, patient["signal_0"].values)
-    assert "signal_2" not in picked
+    picked = patient.isel(seizure=[2, 0])
+    np.testing.assert_array_equal(signal_of(picked, 0), signal_of(patient, 2))
+    np.testing.assert_array_equal(signal_of(picked, 1), signal_of(patient, 0))
     assert picked["signal_start_s"].shape == (2,)
 
 

@@ -17,6 +17,7 @@ import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
 from epilens.errors import DataError
+from epilens.evidence.signals import signal_of
 from epilens.localization import Request
 from epilens.localization.certainty import Caution
 from epilens.report import brain, payload
@@ -139,7 +140,7 @@ def test_traces_keep_the_height_of_fast_activity(text):
     tree, found = data_of(text)["traces"], usual()
     coded = np.frombuffer(base64.b64decode(tree["coded"]), np.int8)
     coded = coded.reshape(3, 24, tree["bins"], 2).astype(float)
-    signal = found.signals["signal_1"].values[0]
+    signal = signal_of(found.signals, 1)[0]
     start_s = float(found.signals["signal_start_s"][1])
     fs = float(found.signals["signal_rate_hz"][1])
     first, last = (round((t - start_s) * fs) for t in (-10.0, 20.0))

@@ -124,8 +124,9 @@ def patient_table(run: Run) -> pd.DataFrame:
     rows = []
     for patient, about in run.setting["patients"].items():
         cube = run.cube(patient)
+        facts = {"modality": cube.attrs.get("modality")} | cube.attrs.get("participant", {})
         row = {"patient": patient, "center": about["center"]}
-        row |= {name: cube.attrs.get(name) for name in CLINICAL}
+        row |= {name: facts.get(name) for name in CLINICAL}
         rows.append(row | {"seizures": len(valid_seizures(cube))})
     frame = pd.DataFrame(rows).merge(counts, left_on="patient", right_index=True, how="left")
     orders = {name: naturally(frame[name]) for name in ("center", "patient")}

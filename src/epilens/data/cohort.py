@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -42,16 +42,16 @@ def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
 
 
 def _patient_row(patient: Patient) -> dict[str, Any]:
-    participant = patient.participant
+    facts = participant_facts(patient.participant)
     rates = sorted({round(run.stated_fs, 2) for run in patient.runs if run.stated_fs})
     return {
         "patient": patient.name,
         "center": patient.center,
-        "age": as_number(participant.get("age")),
-        "sex": participant.get("sex") or None,
-        "procedure": _procedure(participant),
+        "age": facts.get("age"),
+        "sex": facts.get("sex"),
+        "procedure": facts.get("procedure"),
         "modality": "/".join(sorted({run.modality for run in patient.runs})),
-        "engel": engel_of(participant),
+        "engel": facts.get("engel"),
         "sampling_rates_hz": rates,
         "seizures": len(patient.runs),
         "seizures_excluded": patient.seizures_excluded,
@@ -61,9 +61,23 @@ def _patient_row(patient: Patient) -> dict[str, Any]:
     }
 
 
-def _procedure(participant: dict[str, str]) -> str | None:
-    text = (participant.get("therapy") or participant.get("surgery_type") or "").lower()
-    return text.capitalize() or None
+def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
+    """Age, sex, procedure, Engel class and outcome of a row of participants.tsv; the known ones.
+
+    Examples
+    --------
+    >>> participant_facts({"age": "31", "sex": "", "therapy": "ABLATION", "engel": "1A"})
+    {'age': 31.0, 'procedure': 'Ablation', 'engel': 'I-A'}
+    """
+    procedure = participant.get("therapy") or participant.get("surgery_type") or ""
+    facts = {
+        "age": as_number(participant.get("age")),
+        "sex": participant.get("sex"),
+        "procedure": procedure.lower().capitalize(),
+        "engel": engel_of(participant),
+        "outcome": participant.get("outcome"),
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 def _totals(patients: pd.DataFrame) -> dict[str, Any]:

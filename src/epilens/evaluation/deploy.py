@@ -16,7 +16,7 @@ from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.splits import five_fold
-from epilens.evidence.cube import Cohort
+from epilens.evidence.files import Cohort
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.methods import METHODS, seen_labels
 from epilens.networks.model import Branch, Model, group_members

@@ -16,7 +16,8 @@ import xarray as xr
 from epilens.errors import LedgerError
 from epilens.evaluation.ledger import with_thresholds
 from epilens.evaluation.run import CellFolder
-from epilens.evidence.cube import blind, open_patient
+from epilens.evidence.cube import blind
+from epilens.evidence.files import open_patient
 from epilens.methods import METHODS, Fitted
 from epilens.plan import Plan
 from epilens.processes import work_through

@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from epilens.arrays import Bools, Floats
 from epilens.evidence.cube import is_reference
+from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
 from epilens.methods import seen_channels
 
@@ -23,8 +24,6 @@ USUAL = 0.95
 SCORE_NAMES = ("median", "lowest twentieth", "interquartile range", "share called EZ")
 STORED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """Of what a model stores as JSON: nothing more than its fields, and numbers that are numbers."""
-_LOGGED = ("rms", "variance", "line_length")
-"""Descriptors over orders of magnitude: their levels are compared as logarithms."""
 _FARTHEST = 20.0
 """Robust z-scores beyond this say no more than this."""
 
@@ -85,7 +84,7 @@ def evidence_summary(cube: xr.Dataset) -> Floats:
     seen, valid = seen_channels(cube), cube["valid"].values[..., None]
     z = views(cube).values[..., VIEWS.index("z_delta"), :]
     x = cube["x"].values.astype(np.float64)
-    logged = np.isin(cube["descriptor"].values, _LOGGED)
+    logged = [row.log_level for row in rows_of(cube["descriptor"].values.tolist())]
     x[..., logged] = np.log1p(np.abs(x[..., logged]))
     before = is_reference(cube).values[..., None, None]
     after = (cube["start_s"].values >= 0)[..., None, None]

@@ -7,7 +7,6 @@ depends on it, and a killed run resumes to the same result.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.errors import LedgerError, PlanError
 from epilens.evaluation.execution import Cell, execute, finished
 from epilens.evaluation.ledger import KEY, check_ledger, fuse
 from epilens.evaluation.run import KIND, Run, cohort_digest
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
-from epilens.evidence.cube import Cohort
+from epilens.evidence.files import Cohort, attributes_of, key_of
 from epilens.methods import METHODS, Method, method_inputs
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
@@ -83,7 +82,7 @@ def labelled(cohort: Cohort) -> Members:
     """The patients with labels, from the cubes' attributes alone."""
     about = {}
     for patient in cohort:
-        attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
+        attrs = attributes_of(cohort.path(patient))
         if attrs.get("ez_channels") is not None:
             about[patient] = {
                 "key": attrs["key"],
@@ -161,18 +160,7 @@ def _cells(
 
 def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
     """Key of each patient's cube, or of the store beside it that a method reads."""
-    return {patient: _store_key(cohort.path(patient), beside) for patient in patients}
-
-
-def _store_key(path: Path, beside: str) -> str:
-    place = path if beside == "cube" else path.parent / beside / path.name
-    try:
-        return json.loads((place / ".zattrs").read_text(encoding="utf-8"))["key"]
-    except OSError:
-        raise CubeError(
-            f"{place}: expected the {beside} of a patient, found none. Write them with `epilens "
-            f"describe --plan PLAN`, where the plan has a method that reads {beside}."
-        ) from None
+    return {patient: key_of(cohort.path(patient), beside) for patient in patients}
 
 
 def _assemble(

@@ -23,7 +23,7 @@ import xarray as xr
 from epilens.errors import CubeError, LedgerError
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score
-from epilens.evidence.cube import Cohort, open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.plan import Plan
 from epilens.provenance import digest_of
 from epilens.storage import own_folder, replace_folder, write_atomically

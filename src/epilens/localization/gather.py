@@ -14,11 +14,11 @@ from epilens.data.audit import AuditRow
 from epilens.data.intake import Given, Intake, patient_code, take_in
 from epilens.data.recording import Recording
 from epilens.errors import DataError
-from epilens.evidence.cube import check, is_reference
+from epilens.evidence.cube import check, is_reference, joined
 from epilens.evidence.describe import describe_patient
-from epilens.evidence.signals import make_signals
+from epilens.evidence.signals import has_signals, make_signals, without_signals
 from epilens.localization import Request
-from epilens.localization.sources import Source, check_cube, pick_seizures
+from epilens.localization.sources import Source, check_cube
 from epilens.plan import Plan
 from epilens.progress import Ticks
 
@@ -85,7 +85,7 @@ def gather(request: Request, source: Source, stores: Collection[str], tick: Tick
     if isinstance(request.patient, xr.Dataset):
         cube = check(request.patient)
         check_cube(cube, source)
-        if set(stores) - {"cube"} and not _has_signals(cube):
+        if set(stores) - {"cube"} and not has_signals(cube):
             raise DataError(
                 f"{cube.attrs['patient']}: expected recordings, because the method reads signals, "
                 "found a cube without them. Give the files."
@@ -132,9 +132,7 @@ def _describe(
         from epilens.evidence.traces import make_traces
 
         beside.append(make_traces(recordings, plan))
-    for store in beside:
-        cube = cube.assign_coords(store.coords).assign(store.data_vars)
-    return cube, rows
+    return joined(cube, *beside), rows
 
 
 def _tidy(patient: xr.Dataset) -> xr.Dataset:
@@ -142,7 +140,7 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     valid = patient["valid"]
     used = np.flatnonzero(valid.any(["window", "channel"]).values)
     if len(used) < patient.sizes["seizure"]:
-        patient = pick_seizures(patient, used.tolist())
+        patient = patient.isel(seizure=used)
     seen = np.flatnonzero(patient["valid"].any(["seizure", "window"]).values)
     if len(seen) < 2:
         raise DataError(
@@ -152,17 +150,13 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     return patient.isel(channel=seen)
 
 
-def _has_signals(patient: xr.Dataset) -> bool:
-    return "signal_0" in patient
-
-
 def _evidence(whole: xr.Dataset, intake: Intake) -> Evidence:
-    cube = whole.drop_vars([v for v in whole.data_vars if str(v).startswith("signal_")])
+    cube = without_signals(whole)
     dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
-        signals=whole if _has_signals(whole) else None,
+        signals=whole if has_signals(whole) else None,
         seizures=_facts(cube, {r.run: r.onset.rule for r in intake.recordings}),
         left_out=_seizures_left_out(intake, cube["seizure"].values.tolist()),
         dropped=dropped,

@@ -14,7 +14,6 @@ from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.cube import blind
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.fusion import fuse_scores
 from epilens.localization.explain import Explanation, explain
 from epilens.localization.stages import (
@@ -28,8 +27,8 @@ from epilens.methods import METHODS, Method
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
 
-EVIDENCE = ("montage", "quality", "filter", "windows")
-"""Sections of a plan that change the evidence."""
+EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
+"""Fields of a plan that change the evidence."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class MethodSource:
         shown = patient["valid"].any("window").values
         alone = np.full(shown.shape, 0.5)
         for s in range(len(shown)):
-            part = pick_seizures(patient, [s])
+            part = patient.isel(seizure=[s])
             alone[s, shown[s]] = self._p_nez(part.isel(channel=np.flatnonzero(shown[s])))
         return Scores(self._p_nez(patient), alone)
 
@@ -179,26 +178,6 @@ class MethodSource:
 
 
 Source = ModelSource | MethodSource
-
-
-def pick_seizures(patient: xr.Dataset, which: list[int]) -> xr.Dataset:
-    """The patient with some of its seizures; the signals beside the cube follow."""
-    picked = patient.isel(seizure=which)
-    with_signals = "signal_0" in patient
-    signals = {i: patient[f"signal_{s}"] for i, s in enumerate(which) if with_signals}
-    old = [name for name in picked.variables if str(name).startswith("signal_") and _numbered(name)]
-    picked = picked.drop_vars(old)
-    for number, signal in signals.items():
-        axis = {dim: f"time_{number}" for dim in signal.dims if str(dim).startswith("time_")}
-        picked[f"signal_{number}"] = (
-            tuple(axis.get(dim, dim) for dim in signal.dims),
-            signal.values,
-        )
-    return picked
-
-
-def _numbered(name: object) -> bool:
-    return str(name).removeprefix("signal_").isdigit()
 
 
 def open_source(given: Model | Source | str | Path, plan: Plan | None = None) -> Source:
@@ -251,7 +230,7 @@ def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
     plan, differences = source.plan, []
     descriptors = cube["descriptor"].values.tolist()
-    if descriptors != list(DESCRIPTORS):
+    if descriptors != list(plan.descriptors):
         differences.append(f"descriptors are {', '.join(descriptors)}")
     wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
     for field, ours in wanted.items():

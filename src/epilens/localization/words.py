@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from epilens.arrays import Bools, Floats
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS
 from epilens.localization.certainty import top_share
 from epilens.localization.explain import Explanation
 from epilens.localization.sources import Scores
 from epilens.localization.timing import Timing
 
-DESCRIPTOR_WORDS = {
-    "log_delta_power": "delta power",
-    "log_theta_power": "theta power",
-    "log_beta_power": "beta power",
-    "log_low_gamma_power": "low-gamma power",
-    "log_high_gamma_power": "high-gamma power",
-    "rms": "amplitude (RMS)",
-    "variance": "variance",
-    "line_length": "line length",
-    "spectral_entropy": "spectral entropy",
-}
 VIEW_WORDS = {
     "abs": "its level",
     "delta": "its change",
@@ -48,7 +38,7 @@ def tell_contacts(
         weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
         lines = tell(c, timing, shown, weight)
         if why is not None and i is not None:
-            lines += tell_score(i, why, timing.middle_s)
+            lines += tell_score(i, why, timing.middle_s, timing.words)
         spread = None if scores.spread is None else float(scores.spread[c])
         lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
         sentences.append(tuple(lines))
@@ -58,14 +48,14 @@ def tell_contacts(
 def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None) -> list[str]:
     """Sentences on the deviations of one contact, the most telling first.
 
-    shown : (S, C), which seizures show the contact. importance : (9,), contributions to the score.
+    shown : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
     """
     seizures = int(shown[:, c].sum())
-    count = timing.deviates[:, c].sum(axis=0)  # (9,)
+    count = timing.deviates[:, c].sum(axis=0)  # (D,)
     strength = np.array(
         [
             _median(timing.strength[:, c, d], timing.deviates[:, c, d])
-            for d in range(len(DESCRIPTORS))
+            for d in range(len(timing.words))
         ]
     )
     if not count.any():
@@ -79,7 +69,7 @@ def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None)
 
 
 def _sentence(d: int, c: int, timing: Timing, shown: Bools, strength: float) -> str:
-    name = DESCRIPTOR_WORDS[list(DESCRIPTORS)[d]]
+    name = timing.words[d]
     moves = "rises" if strength > 0 else "falls"
     side = "above" if strength > 0 else "below"
     n, of = int(timing.deviates[:, c, d].sum()), int(shown[:, c].sum())
@@ -115,17 +105,21 @@ def _amount(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
 
 
-def tell_score(position: int, why: Explanation, middle_s: Floats) -> list[str]:
-    """What moves the score of one explained contact towards and away from EZ."""
+def tell_score(
+    position: int, why: Explanation, middle_s: Floats, words: Sequence[str]
+) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ.
+
+    words : what people call the descriptors.
+    """
     features = why.by_feature[position]  # (view, descriptor)
-    by_descriptor = features.sum(axis=0)
     change = why.score[position] - why.baseline[position]
     lines = [
         f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
         f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
     ]
-    towards = _named(by_descriptor, features, 1)
-    away = _named(by_descriptor, features, -1)
+    towards = _named(words, features, 1)
+    away = _named(words, features, -1)
     if towards:
         lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
     if away:
@@ -133,14 +127,14 @@ def tell_score(position: int, why: Explanation, middle_s: Floats) -> list[str]:
     return lines
 
 
-def _named(by_descriptor: Floats, features: Floats, sign: int) -> str:
+def _named(words: Sequence[str], features: Floats, sign: int) -> str:
     """The descriptors that push most in one direction, with the view that does most of it."""
+    by_descriptor = features.sum(axis=0)
     order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
-    names = list(DESCRIPTOR_WORDS.values())
     phrases = []
     for d in order:
         view = VIEWS[int(np.argmax(sign * features[:, d]))]
-        phrases.append(f"{names[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+        phrases.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
     return ", ".join(phrases)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import epilens
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.signals import signal_of
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.gather import SeizureFacts
 from epilens.localization.result import About, Localization
-from epilens.localization.words import DESCRIPTOR_WORDS, VIEW_WORDS
+from epilens.localization.words import VIEW_WORDS
 from epilens.report.brain import is_mni_like, pial_surface
 from epilens.terminal import visible
 
@@ -137,11 +137,12 @@ def base64_of(values: NDArray[Any]) -> str:
 def _heat(localized: Localization) -> dict[str, Any]:
     """Z-Δ (descriptor, seizure, window, channel) in steps that are fine near 0."""
     z, valid = localized.timing.z, localized.cube["valid"].values
+    descriptors = localized.cube["descriptor"].values.tolist()
     steps = np.round(127 * np.arcsinh(z) / np.arcsinh(LARGEST_Z)).clip(-127, 127)
     coded = np.where(valid[..., None], steps, INVALID).astype(np.int8)
     return {
-        "names": [DESCRIPTOR_WORDS[name] for name in DESCRIPTORS],
-        "start": int(list(DESCRIPTORS).index("line_length")),
+        "names": list(localized.timing.words),
+        "start": descriptors.index("line_length") if "line_length" in descriptors else 0,
         "largest": LARGEST_Z,
         "windows": localized.cube.sizes["window"],
         "middle": np.round(localized.timing.middle_s, 3).tolist(),
@@ -210,7 +211,7 @@ def _envelope(
     """Lowest and highest sample (channel, bin), and which bins the recording reaches."""
     signals = localized.signals
     assert signals is not None
-    x = signals[f"signal_{s}"].values
+    x = signal_of(signals, s)
     fs, start_s = (float(signals[k].values[s]) for k in ("signal_rate_hz", "signal_start_s"))
     bins = int((TRACE_S[1] - TRACE_S[0]) * rate)
     edges = np.round((TRACE_S[0] + np.arange(bins + 1) / rate - start_s) * fs).astype(int)
