@@ -22,7 +22,7 @@ from epilens.evidence.cube import Cohort, is_reference
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS, views
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
-from epilens.methods import METHODS, seen_channels, seen_labels
+from epilens.methods import METHODS, Training, seen_channels, seen_labels
 from epilens.networks.model import Branch, Model, group_members
 from epilens.plan import Plan
 from epilens.progress import StepFunction, Ticks
@@ -56,7 +56,7 @@ def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) 
             fit = [cubes[p] for p in cubes if held[p] != fold]
             made = {}
             for name in ("prq", "bcr"):
-                fitted: Any = METHODS[name].fit(fit, out, seed, plan)
+                fitted: Any = METHODS[name].fit(Training(fit, out, seed, plan))
                 made[name] = Branch(fitted.network, fitted.standardizer)
                 branches.append((name, seed, fold, made[name]))
                 tick(f"{name} seed {seed} fold {fold}")
@@ -68,7 +68,9 @@ def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) 
     threshold, _ = select_threshold(p_nez, list(labels.values()))
     about = _about(plan, cubes, labels)
     assurance = assure(list(cubes.values()), p_nez, threshold)
-    return Model(group_members(branches), threshold, LOCKED_WEIGHT, about, assurance)
+    descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
+    members = group_members(branches)
+    return Model(members, threshold, LOCKED_WEIGHT, about, assurance, descriptors, VIEWS)
 
 
 def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) -> dict[str, Any]:

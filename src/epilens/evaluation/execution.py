@@ -17,7 +17,7 @@ import xarray as xr
 from epilens.errors import LedgerError
 from epilens.evaluation.ledger import with_thresholds, write_ledger
 from epilens.evidence.cube import blind, open_patient
-from epilens.methods import METHODS
+from epilens.methods import METHODS, Training
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.storage import replace_folder
@@ -87,7 +87,8 @@ def run_cell(cell: Cell) -> None:
         part: [_open(cell.paths[name], method.input, cell.keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    fitted = method.fit(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    training = Training(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    fitted = method.fit(training)
     parts = []
     for partition in ("validation", "test"):
         scores = fitted.predict([blind(cube) for cube in cubes[partition]])

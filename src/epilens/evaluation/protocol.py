@@ -25,15 +25,13 @@ from epilens.evaluation.ledger import (
 )
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
 from epilens.evidence.cube import Cohort
-from epilens.methods import METHODS, Method
+from epilens.methods import METHODS, Method, method_inputs
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.storage import own_folder, write_atomically
 
 SIMULATED = "(simulated)"
 """Centers of simulated cohorts say so in their name."""
-VERSION = 3
-"""Raised when the same inputs would give other numbers."""
 
 
 def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
@@ -143,30 +141,20 @@ def _cells(
     cohort: Cohort,
     folder: Path,
 ) -> list[Cell]:
-    cells, tree = [], plan.model_dump(mode="json")
+    cells = []
     for name in methods:
         known_keys = {p: _store_key(cohort.path(p), METHODS[name].input) for p in known}
-        weights = _pretrained(plan, METHODS[name].pretrained)
+        inputs = method_inputs(name, plan)
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
                 keys = {patient: known_keys[patient] for patient in rows["patient"]}
-                reads = [tree[section] for section in METHODS[name].reads] + weights
-                parts = [VERSION, METHODS[name].spec, seed, split_digest(rows), keys, *reads]
+                parts = [inputs, seed, split_digest(rows), keys]
                 place = folder / "cells" / name.replace("/", "--") / f"seed-{seed}_fold-{fold}"
                 paths = {patient: cohort.path(patient) for patient in rows["patient"]}
                 cells.append(
                     Cell(name, seed, str(fold), rows, paths, keys, plan, place, _digest(parts))
                 )
     return cells
-
-
-def _pretrained(plan: Plan, name: str) -> list[str]:
-    """Digests of the pretrained files that a method starts from: other weights, other numbers."""
-    if not name:
-        return []
-    folder = Path(plan.baselines.pretrained) / name
-    files = sorted(p for p in folder.glob("*") if p.suffix in (".json", ".safetensors"))
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
 
 
 def _store_key(path: Path, beside: str) -> str:
@@ -203,7 +191,7 @@ def _assemble(
     for method in methods:
         if method.parts:
             first, second = (by_method[part] for part in method.parts)
-            by_method[method.name] = fuse(first, second)
+            by_method[method.name] = fuse(first, second, method.settings["weight"])
     rows = pd.concat([by_method[name] for name in by_method], ignore_index=True)
     path = folder / "ledger.parquet"
     if path.exists():
