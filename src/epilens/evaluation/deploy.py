@@ -17,8 +17,9 @@ from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.files import Cohort
+from epilens.evidence.views import VIEWS
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
-from epilens.methods import METHODS, seen_labels
+from epilens.methods import METHODS, Training, seen_labels
 from epilens.networks.model import Branch, Model, group_members
 from epilens.plan import Plan
 from epilens.progress import StepFunction, Ticks
@@ -46,7 +47,7 @@ def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) 
             fit = [cubes[p] for p in cubes if held[p] != fold]
             made = {}
             for name in ("prq", "bcr"):
-                fitted: Any = METHODS[name].fit(fit, out, seed, plan)
+                fitted: Any = METHODS[name].fit(Training(fit, out, seed, plan))
                 made[name] = Branch(fitted.network, fitted.standardizer)
                 branches.append((name, seed, fold, made[name]))
                 tick(f"{name} seed {seed} fold {fold}")
@@ -58,7 +59,9 @@ def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) 
     threshold, _ = select_threshold(p_nez, list(labels.values()))
     about = _about(plan, cubes, labels)
     assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
-    return Model(group_members(branches), threshold, LOCKED_WEIGHT, about, assurance)
+    descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
+    members = group_members(branches)
+    return Model(members, threshold, LOCKED_WEIGHT, about, assurance, descriptors, VIEWS)
 
 
 def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) -> dict[str, Any]:

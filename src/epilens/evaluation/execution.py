@@ -18,7 +18,7 @@ from epilens.evaluation.ledger import with_thresholds
 from epilens.evaluation.run import CellFolder
 from epilens.evidence.cube import blind
 from epilens.evidence.files import open_patient
-from epilens.methods import METHODS, Fitted
+from epilens.methods import METHODS, Fitted, Training
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.provenance import digest_of
@@ -93,7 +93,8 @@ def run_cell(cell: Cell) -> None:
         part: [_open(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    fitted = method.fit(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    training = Training(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    fitted = method.fit(training)
     parts = []
     for partition in ("validation", "test"):
         scores = fitted.predict([blind(cube) for cube in cubes[partition]])

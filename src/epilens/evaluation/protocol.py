@@ -174,7 +174,8 @@ def _assemble(
     for method in methods:
         if method.parts:
             first, second = (by_method[part] for part in method.parts)
-            by_method[method.name] = fuse(first, second)
+            fused = fuse(first, second, method.settings["weight"])
+            by_method[method.name] = fused.assign(method=method.name)
     rows = pd.concat(list(by_method.values()), ignore_index=True)
     if place.has_ledger:
         old = place.ledger

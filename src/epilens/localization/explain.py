@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from epilens.arrays import Floats
-from epilens.localization.stages import Held, Views, in_parallel, single_precision
+from epilens.networks.ensemble import Views, in_parallel, single_precision
+from epilens.networks.held import Held
 from epilens.networks.model import Branch, Model
 
 PATIENT_NODES, LEAST_NODES = 1536, 64
@@ -57,7 +58,7 @@ class Explanation:
         """What the sums of the contributions miss, at most."""
         wanted = self.score - self.baseline
         sums = (self.by_feature.sum(axis=(1, 2)), self.by_window.sum(axis=(1, 2)))
-        return float(max(np.abs(found - wanted).max() for found in sums))
+        return float(max(np.abs(total - wanted).max() for total in sums))
 
 
 def explain(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
@@ -73,13 +74,13 @@ def explain(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explana
     S, W, C = (cube.sizes[axis] for axis in ("seizure", "window", "channel"))
     afford = max(LEAST, BUDGET // (len(branches) * S * W))
     contacts = order[: min(afford, C)]
-    seen = Views.of(cube)
+    views = Views.of(cube)
     which, nodes = torch.from_numpy(contacts), max(LEAST_NODES, PATIENT_NODES // len(branches))
-    parts = in_parallel(lambda b: _of_branch(*b, seen, which, nodes), branches)
+    parts = in_parallel(lambda b: _of_branch(*b, views, which, nodes), branches)
     flow, baseline, score = (torch.stack(part).sum(0) for part in zip(*parts, strict=True))
     return Explanation(
         contacts=contacts,
-        by_feature=-flow.sum((0, 1)).reshape(len(contacts), 4, 9).numpy(),
+        by_feature=-flow.sum((0, 1)).unflatten(-1, views.φ.shape[-2:]).numpy(),
         by_window=-flow.sum(-1).permute(2, 0, 1).numpy(),
         baseline=1 - baseline.numpy(),
         score=1 - score.numpy(),
@@ -87,12 +88,11 @@ def explain(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explana
 
 
 def _of_branch(
-    branch: Branch, weight: float, seen: Views, which: Tensor, nodes: int
+    branch: Branch, weight: float, views: Views, which: Tensor, nodes: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Contributions to p_nez (S, W, c, 36), and p_nez at both ends, all times the weight."""
-    held = Held(
-        single_precision(branch.network), seen.standardized(branch, torch.float32), seen.valid
-    )
+    """Contributions to p_nez (S, W, c, F), and p_nez at both ends, all times the weight."""
+    φ = views.standardized(branch.standardizer, torch.float32)
+    held = Held(single_precision(branch.network), φ, views.valid)
     n = held.n[:, which]
     with torch.no_grad():
         end = held.z[:, which]

@@ -16,14 +16,8 @@ from epilens.evaluation.certainty import Certainty
 from epilens.evidence.cube import blind
 from epilens.fusion import fuse_scores
 from epilens.localization.explain import Explanation, explain
-from epilens.localization.stages import (
-    Views,
-    in_parallel,
-    p_nez_of,
-    seizure_features,
-    single_precision,
-)
-from epilens.methods import METHODS, Method
+from epilens.methods import METHODS, Method, Training
+from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
 
@@ -71,9 +65,10 @@ class ModelSource:
 
     def score(self, patient: xr.Dataset) -> Scores:
         """Mean over members; the windows are embedded once for all seizures and each of them."""
-        seen, members = Views.of(patient), self.model.members
+        self.model.check(patient)
+        views, members = Views.of(patient), self.model.members
         branches = [branch for member in members for branch in (member.prq, member.bcr)]
-        p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, seen), branches))
+        p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
         prq, bcr = p_nez[::2], p_nez[1::2]  # (member, 1 + S, C)
         fused = fuse_scores(prq, bcr, self.model.weight)
         mean = fused.mean(axis=0)
@@ -122,13 +117,14 @@ class ModelSource:
         return notes
 
 
-def _one_branch(branch: Branch, seen: Views) -> Floats:
+def _one_branch(branch: Branch, views: Views) -> Floats:
     """p_nez of the patient, then of each seizure alone: (1 + S, C)."""
-    network, m = branch.network, seen.valid.any(1)
-    embed, φ = single_precision(network), seen.standardized(branch, torch.float32)
-    z = seizure_features(embed, φ, seen.valid).double()
-    alone = [p_nez_of(network, z[s : s + 1], m[s : s + 1]) for s in range(len(z))]
-    return torch.stack([p_nez_of(network, z, m), *alone]).numpy()
+    network, φ = branch.network, views.standardized(branch.standardizer, torch.float32)
+    with torch.no_grad():
+        z, m = single_precision(network).embed(φ, views.valid)
+        z = z.double()
+        alone = [network.p_nez_of(z[s : s + 1], m[s : s + 1]) for s in range(len(z))]
+        return torch.stack([network.p_nez_of(z, m), *alone]).numpy()
 
 
 class MethodSource:
@@ -142,7 +138,7 @@ class MethodSource:
     def __init__(self, method: Method, plan: Plan | None = None):
         self.method, self.plan = method, plan or Plan()
         self.name, self.title, self.store = method.name, method.title, method.input
-        self._fitted = method.fit([], [], 0, self.plan)
+        self._fitted = method.fit(Training(plan=self.plan))
 
     def score(self, patient: xr.Dataset) -> Scores:
         """The method on all seizures, and on each alone."""

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from epilens.evidence.views import Standardizer
-from epilens.localization.stages import Held, Views, p_nez_of, seizure_features
 from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
+from epilens.networks.ensemble import Views
+from epilens.networks.held import Held
 from epilens.networks.model import Branch
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.training import build
@@ -50,7 +51,7 @@ def scrambled(name):
 def ready(name, cube):
     branch = Branch(scrambled(name), Standardizer.fit([cube]))
     seen = Views.of(cube)
-    return branch.network, seen.standardized(branch, torch.float64), seen.valid
+    return branch.network, seen.standardized(branch.standardizer, torch.float64), seen.valid
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -58,18 +59,18 @@ def test_two_stages_give_the_scores_of_the_network(name, cube):
     network, φ, valid = ready(name, cube)
     with torch.no_grad():
         whole = network.p_nez(φ, valid)
-    z = seizure_features(network, φ, valid)
-    torch.testing.assert_close(p_nez_of(network, z, valid.any(1)), whole, rtol=0, atol=1e-12)
+        again = network.p_nez_of(*network.embed(φ, valid))
+    torch.testing.assert_close(again, whole, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_seizure_alone_scores_as_if_there_were_no_other(name, cube):
     network, φ, valid = ready(name, cube)
-    z = seizure_features(network, φ, valid)
     for s in range(3):
         with torch.no_grad():
+            z, m = network.embed(φ, valid)
             alone = network.p_nez(φ[s : s + 1], valid[s : s + 1])
-        mine = p_nez_of(network, z[s : s + 1], valid.any(1)[s : s + 1])
+            mine = network.p_nez_of(z[s : s + 1], m[s : s + 1])
         there = valid[s].any(0)
         torch.testing.assert_close(mine[there], alone[there], rtol=0, atol=1e-12)
 
@@ -95,7 +96,7 @@ def test_what_is_held_is_the_rest_of_the_patient():
     with torch.no_grad():
         for attention in (network.encoder.window_context, network.encoder.patient_context):
             attention.outward.weight.zero_()
-    φ = seen.standardized(branch, torch.float64)
+    φ = seen.standardized(branch.standardizer, torch.float64)
     held = Held(network, φ, seen.valid)
     blank = φ.clone()
     blank[:, :, 1] = 0
@@ -108,7 +109,6 @@ def test_what_is_held_is_the_rest_of_the_patient():
 
 def test_standardized_views_are_those_of_the_standardizer(cube):
     fitted = Standardizer.fit([cube])
-    branch = Branch(PRQNet(), fitted)
-    mine = Views.of(cube).standardized(branch, torch.float32).numpy()
+    mine = Views.of(cube).standardized(fitted, torch.float32).numpy()
     theirs = fitted.transform(cube).values.reshape(mine.shape)
     np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-5)

@@ -26,7 +26,7 @@ def load_pretrained(name: str, folder: Path, repository: str) -> tuple[Any, dict
     _check_files(folder, repository)
     try:
         with _quiet(logging):
-            network, told = getattr(transformers, name).from_pretrained(
+            network, report = getattr(transformers, name).from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, output_loading_info=True
             )
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
@@ -35,7 +35,7 @@ def load_pretrained(name: str, folder: Path, repository: str) -> tuple[Any, dict
             f"that do not fit {name} ({type(error).__name__}). {_repair(folder, repository)}"
         ) from error
     learned = {key for key, value in network.state_dict().items() if value.is_floating_point()}
-    if missing := sorted(learned & set(told["missing_keys"])):
+    if missing := sorted(learned & set(report["missing_keys"])):
         raise MethodError(
             f"{folder}: expected all weights of {repository}, found {len(missing)} of "
             f"{len(learned)} missing, e.g. {missing[0]}. {_repair(folder, repository)}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,13 +14,26 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from epilens.errors import MethodError
-from epilens.methods._networks.pretrained import load_pretrained
-from epilens.methods._networks.training import SegmentNetwork
+from epilens.networks.raw.pretrained import load_pretrained
+from epilens.networks.raw.segments import SegmentNetwork
 from epilens.plan import TracePlan
 
 REPOSITORY = "laion/clap-htsat-fused"
 VIEWS = 4
 """Mel maps that the fused model is given: the whole clip and, for a longer one, three parts."""
+
+
+@dataclass(frozen=True)
+class ClapSpec:
+    """The mel maps, and how fast the head and the pretrained audio branch learn."""
+
+    mels: int = 64
+    n_fft: int = 256
+    hop: int = 20
+    low_hz: float = 0
+    high_hz: float = 100
+    rate: float = 1e-3
+    pretrained_rate: float = 1e-5
 
 
 class Clap(SegmentNetwork):
@@ -29,38 +43,45 @@ class Clap(SegmentNetwork):
     the text branch and the temperature, which no logit depends on, stay as they are.
     """
 
-    def __init__(self, audio: Any, extractor: Any, provenance: dict[str, Any] | None = None):
-        super().__init__(provenance)
+    def __init__(
+        self,
+        audio: Any,
+        extractor: Any,
+        provenance: Mapping[str, Any] | None = None,
+        spec: ClapSpec | None = None,
+    ):
+        spec = spec or ClapSpec()
+        super().__init__(spec.rate, provenance)
+        self.spec = spec
         self.audio, self.extractor = audio, extractor
         self.head = nn.Linear(audio.config.projection_dim, 1)
 
     @classmethod
-    def pretrained(cls, folder: Path, traces: TracePlan) -> Clap:
+    def start(cls, layers: Mapping[str, Any], folder: Path, traces: TracePlan) -> Self:
         """From LAION's weights, with the feature extractor set to these traces."""
+        spec = ClapSpec(**layers)
         audio, provenance = load_pretrained("ClapAudioModelWithProjection", folder, REPOSITORY)
         if not audio.config.enable_fusion:
             raise MethodError(
                 f"{folder}: expected the fused CLAP, found one without fusion. Get the files of "
                 f"the Hugging Face repository {REPOSITORY}."
             )
-        return cls(audio, mel_extractor(traces), provenance)
+        return cls(audio, mel_extractor(traces, spec), provenance, spec)
 
     def groups(self) -> list[dict[str, Any]]:
-        """The head learns a hundred times faster than the pretrained audio branch."""
-        return [
-            {"params": self.head.parameters(), "lr": 1e-3},
-            {"params": self.audio.parameters(), "lr": 1e-5},
-        ]
+        """The head learns faster than the pretrained audio branch."""
+        slow = {"params": self.audio.parameters(), "lr": self.spec.pretrained_rate}
+        return [{"params": self.head.parameters(), "lr": self.rate}, slow]
 
     def prepare(self, x: NDArray[np.float32]) -> Tensor:
         """Log-mel maps (N, 1, time, mel); the fused model's four views of a segment are equal."""
         maps = []
         with _numpy_state():
             for part in np.array_split(x, max(1, len(x) // 256)):
-                told = self.extractor(
+                features = self.extractor(
                     list(part), max_length=x.shape[1], sampling_rate=self.extractor.sampling_rate
-                )
-                maps.append(np.stack([m[:1] for m in told["input_features"]]).astype(np.float32))
+                )["input_features"]
+                maps.append(np.stack([m[:1] for m in features]).astype(np.float32))
         return torch.from_numpy(np.concatenate(maps))
 
     def forward(self, mel: Tensor) -> Tensor:
@@ -71,17 +92,18 @@ class Clap(SegmentNetwork):
         return self.head(self.audio(views, is_longer=longer).audio_embeds).squeeze(-1)
 
 
-def mel_extractor(traces: TracePlan) -> Any:
-    """CLAP's feature extractor: 64 mel bins in 0-100 Hz, 256-point FFT, hop 20."""
+def mel_extractor(traces: TracePlan, spec: ClapSpec | None = None) -> Any:
+    """CLAP's feature extractor, set to these traces."""
     from transformers import ClapFeatureExtractor
 
+    spec = spec or ClapSpec()
     return ClapFeatureExtractor(
-        feature_size=64,
+        feature_size=spec.mels,
         sampling_rate=round(traces.rate_hz),
-        hop_length=20,
-        fft_window_size=256,
-        frequency_min=0,
-        frequency_max=100,
+        hop_length=spec.hop,
+        fft_window_size=spec.n_fft,
+        frequency_min=spec.low_hz,
+        frequency_max=spec.high_hz,
         truncation="fusion",
     )
 
