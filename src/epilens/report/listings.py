@@ -23,11 +23,14 @@ def datasets() -> Listing:
 
 
 def descriptors() -> Listing:
-    """The descriptors of a window, in the order of the cube's last axis."""
+    """The descriptors of a window; a plan says which of them its cubes have."""
     from epilens.evidence.descriptors import DESCRIPTORS
 
-    rows = [(d.name, d.unit, d.of, d.formula) for d in DESCRIPTORS.values()]
-    return ["name", "unit", "of", "formula"], rows
+    rows = [
+        (d.name, d.words, d.unit, d.of, d.formula, _from(DESCRIPTORS, d))
+        for d in DESCRIPTORS.values()
+    ]
+    return ["name", "words", "unit", "of", "formula", "from"], rows
 
 
 def methods() -> Listing:
