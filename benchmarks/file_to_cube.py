@@ -45,7 +45,7 @@ def ours(patient: Patient, out: Path, threads: int) -> None:
     import shutil
 
     shutil.rmtree(out / f"{patient.name}.zarr", ignore_errors=True)
-    outcome = describe_one(Job(patient, Plan(), out, False, threads))
+    outcome = describe_one(Job(patient, Plan(), out, (), threads))
     assert outcome.summary is not None
 
 
