@@ -39,6 +39,10 @@ def test_a_whole_dataset_needs_no_patterns_and_a_part_brings_what_all_share():
     assert "sourcedata/clinical_data_summary.xlsx" in patterns(DATASETS["multisite"], ["pt2"])
 
 
+def test_a_dataset_is_asked_for_nothing_that_it_does_not_have():
+    assert patterns(DATASETS["hup"], ["HUP064"]) == ["/*.json", "/*.tsv", "sub-HUP064"]
+
+
 def test_the_size_is_said_before_the_download_starts(monkeypatch, tmp_path):
     told = []
     monkeypatch.setattr(module, "_ask", answer)

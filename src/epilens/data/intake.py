@@ -18,7 +18,7 @@ from epilens.data.audit import AuditRow
 from epilens.data.bids import scan_patient
 from epilens.data.plain import OutsideError, plain_run
 from epilens.data.positions import place_contacts
-from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.recording import Recording, SeizureRun, pick, read_run
 from epilens.data.repeats import Repeats
 from epilens.data.scan import Onsets
 from epilens.data.sidecars import BidsTree, with_prefix
@@ -79,7 +79,7 @@ def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -
     if not items:
         raise DataError("recordings: expected seizures of one patient, found none. Name the files.")
     if all(isinstance(item, Recording) for item in items):
-        taken = _from_recordings(items, plan)
+        taken = _from_recordings(items, plan, given)
     else:
         sources, given = _sources(items, given)
         root = _common_root(sources)
@@ -129,11 +129,11 @@ class _Seizures:
             self._rows.append(AuditRow("seizure", why, self.patient, name))
             self.leave_out(name, why, f"{called} is left out: {error}")
             return
-        self._rows += [*rows, *more]
-        self.add(recording, called)
+        self.add(recording, called, [*rows, *more])
 
-    def add(self, recording: Recording, called: str) -> None:
+    def add(self, recording: Recording, called: str, rows: Sequence[AuditRow]) -> None:
         """Take a recording, unless it repeats one."""
+        self._rows += rows
         if self._repeats.admit(recording, self._rows):
             self._recordings.append(recording)
         else:
@@ -160,10 +160,12 @@ class _Seizures:
         )
 
 
-def _from_recordings(recordings: Sequence[Recording], plan: Plan) -> _Seizures:
+def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) -> _Seizures:
     seizures = _Seizures(recordings[0].patient, plan)
     for recording in recordings:
-        seizures.add(recording, recording.run)
+        who = (recording.patient, recording.run)
+        keep, rows = _wanted(recording.channels, given.exclude, who)
+        seizures.add(pick(recording, keep), recording.run, rows)
     return seizures
 
 
@@ -278,25 +280,28 @@ def _typed_onsets(paths: Sequence[Path], onsets_s: Sequence[float]) -> Onsets | 
     """The user's onsets by patient and run; None: those of the dataset."""
     onsets: dict[tuple[str, str], float] = {}
     for path, onset_s in _with_onsets(paths, onsets_s):
+        if onset_s is None:
+            return None
         patient, _, run = path.name.partition("_ieeg")[0].partition("_")
-        if onset_s is not None and (not run or (patient, run) in onsets):
+        if not run or (patient, run) in onsets:
             raise OnsetError(
                 f"recordings: expected one onset for one run of a BIDS dataset, found "
                 f"{'two for ' + run if run else 'a folder, ' + path.name}. Name each run once."
             )
-        if onset_s is not None:
-            onsets[patient, run] = onset_s
-    return onsets or None
+        onsets[patient, run] = onset_s
+    return onsets
 
 
 def _without(run: SeizureRun, exclude: Sequence[str]) -> tuple[SeizureRun, list[AuditRow]]:
     """The run without the channels that the user does not want."""
-    unwanted = {name.strip().upper() for name in exclude}
-    keep = [name.upper() not in unwanted for name in run.channels]
-    why = "was excluded by the user"
-    rows = [
-        AuditRow("channel", why, run.patient, run.name, name)
-        for name, kept in zip(run.channels, keep, strict=True)
-        if not kept
-    ]
+    keep, rows = _wanted(run.channels, exclude, (run.patient, run.name))
     return run.pick(keep), rows
+
+
+def _wanted(
+    channels: Sequence[str], exclude: Sequence[str], who: tuple[str, str]
+) -> tuple[list[bool], list[AuditRow]]:
+    unwanted = {name.strip().upper() for name in exclude}
+    keep = [name.upper() not in unwanted for name in channels]
+    lost = [name for name, kept in zip(channels, keep, strict=True) if not kept]
+    return keep, [AuditRow("channel", "was excluded by the user", *who, name) for name in lost]
