@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from epilens.provenance import digest_of, modules_behind, plain
+from epilens.provenance import _code, digest_of, modules_behind, plain
 
 KERNEL = '"""A kernel."""\n\ndef double(x):\n    """Twice."""\n    return 2 * x  # two times\n'
 METHOD = "from toy.kernel import double\n\ndef fit():\n    return double(1)\n"
@@ -54,6 +54,21 @@ def test_comments_docstrings_and_layout_do_not_count(digest):
 def test_an_unrelated_module_does_not_count(digest):
     before = digest(method=METHOD, kernel=KERNEL, other="x = 1\n")
     assert digest(other="x = 2\n") == before
+
+
+def test_code_is_read_and_never_run(digest):
+    assert digest(method=METHOD, kernel=KERNEL + "raise SystemExit('run')\n")
+
+
+def test_rows_that_are_hashed_by_what_they_say_do_not_count(tmp_path, monkeypatch):
+    digests = []
+    for C in (1, 2):
+        for n in (1, 1, 2):
+            name = f"rows_{len(digests)}"
+            (tmp_path / f"{name}.py").write_text(f"N = {n}\nENTRIES = ({C},)\n")
+            monkeypatch.syspath_prepend(tmp_path)
+            digests.append(_code(name, without_rows=True))
+    assert digests[0] == digests[1] == digests[3] != digests[2]
 
 
 def test_imports_for_type_checkers_do_not_count(digest):

@@ -119,14 +119,20 @@ def modules_behind(*modules: str) -> frozenset[str]:
 
 @cache
 def _source(name: str) -> Path | None:
-    """The file of a module, found without running it; None for what is no module."""
-    try:
-        spec = find_spec(name)
-    except (ImportError, AttributeError, ValueError):
+    """The file of a module, found without running it or its parents; None for what is no module."""
+    parent, _, last = name.rpartition(".")
+    if not parent:
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):  # e.g. `__main__`
+            return None
+        origin = spec.origin if spec else None
+        return Path(origin) if origin and origin.endswith(".py") else None
+    package = _source(parent)
+    if package is None or package.name != "__init__.py":
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin)
+    places = (package.parent / last / "__init__.py", package.parent / f"{last}.py")
+    return next((path for path in places if path.is_file()), None)
 
 
 @cache
