@@ -173,7 +173,7 @@ def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
 def test_a_run_of_simulated_patients_knows_it_from_their_cubes(tmp_path):
     cohort = make_cohort(tmp_path / "cubes", patients=4, simulated=True)
     folder = run(PLAN, cohort, Runtime(out=tmp_path / "runs", only=("random",)))
-    assert any("clinical evidence" in text for text in caveats(folder))
+    assert any("clinical evidence" in text for text in Run(folder).caveats)
 
 
 def test_methods_that_read_another_store_name_it_when_it_is_missing(cohort, tmp_path):
