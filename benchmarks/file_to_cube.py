@@ -11,7 +11,8 @@ import mne
 import numpy as np
 
 from benchmarks.timing import row, side_by_side
-from epilens.data.bids import Patient, read_bids
+from epilens.data.bids import read_bids
+from epilens.data.scan import Patient
 from epilens.data.simulate.files import write_center, write_run
 from epilens.data.simulate.patients import make_patients
 from epilens.data.simulate.shapes import EAST, NORTH, Center

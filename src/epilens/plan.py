@@ -29,8 +29,12 @@ class Section(BaseModel):
 
 
 class CohortPlan(Section):
-    """Which tables stand in for what the dataset's own files say."""
+    """Who is in the cohort, and which tables stand in for what the dataset's own files say."""
 
+    outcomes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
+    duplicates: Literal["once", "keep"] = "once"
+    """Whether two runs of a patient with the same signal count once."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
     onsets: str = ""
@@ -230,14 +234,19 @@ class Plan(Section):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a TOML file; unknown keys are refused with the nearest known one."""
-        path = Path(path)
+        """Read a TOML file, or one of the shipped plans by its name (`paper`, `demo`, …).
+
+        Unknown keys are refused with the nearest known one.
+        """
+        path, shipped = Path(path), shipped_plans()
+        if not path.exists() and str(path) in shipped:
+            path = shipped[str(path)]
         try:
             tree = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise PlanError(
                 f"plan {path}: expected a TOML file, found none that can be read "
-                f"({error.strerror}). Check the path."
+                f"({error.strerror}). Check the path, or name a shipped plan: {', '.join(shipped)}."
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(
@@ -287,6 +296,12 @@ class Runtime:
     only: tuple[str, ...] = ()
     """Methods to run; empty: the plan's."""
     tick: Ticks | StepFunction = field(default_factory=Ticks)
+
+
+def shipped_plans() -> dict[str, Path]:
+    """Plans that come with the package, by name."""
+    folder = Path(__file__).with_name("plans")
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

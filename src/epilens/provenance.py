@@ -4,6 +4,9 @@ A result is kept as long as its inputs, settings and code are the same. Code is 
 computes it and every module of the same package that it imports, at the top or inside a function.
 Comments, docstrings and layout do not count; neither does the floor of the house, which moves
 results around but makes none.
+
+Settings name what they need of other modules as `module:attribute`. What is named so is loaded when
+it is used, and counts for those settings alone, not for all rows of a file.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
@@ -56,10 +61,44 @@ def plain(value: Any) -> Any:
     raise TypeError(f"settings: expected plain values, found {type(value).__name__}: {value!r}")
 
 
+_NAME = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+
+
+def resolve(name: str) -> Any:
+    """What settings name as `module:attribute`.
+
+    Examples
+    --------
+    >>> resolve("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def modules_named(settings: Any) -> set[str]:
+    """Modules of all `module:attribute` in some settings.
+
+    Examples
+    --------
+    >>> sorted(modules_named({"make": "json:dumps", "deeper": ["ast:parse", "no name"], "n": 1}))
+    ['ast', 'json']
+    """
+    tree = plain(settings)
+    if isinstance(tree, str):
+        match = _NAME.fullmatch(tree)
+        return {match[1]} if match else set()
+    inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return {module for value in inner for module in modules_named(value)}
+
+
 @cache
-def code_digest(*modules: str) -> str:
-    """Digest of these modules and of all that they import from their own package or from ours."""
-    sources = {name: _code(name) for name in sorted(modules_behind(*modules))}
+def code_digest(*modules: str, rows: frozenset[str] = frozenset()) -> str:
+    """Digest of these modules and of all that they import from their own package or from ours.
+
+    rows : modules whose `ENTRIES` do not count, because each row is hashed by what it says.
+    """
+    sources = {name: _code(name, name in rows) for name in sorted(modules_behind(*modules))}
     return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -98,7 +137,7 @@ def _tree(name: str) -> ast.Module:
 
 
 @cache
-def _code(name: str) -> str:
+def _code(name: str, without_rows: bool = False) -> str:
     """The module's code without comments, docstrings and layout."""
     tree = _tree(name)
     for node in ast.walk(tree):
@@ -106,7 +145,13 @@ def _code(name: str) -> str:
         if isinstance(body, list):
             # A string by itself documents what stands before it, and does nothing.
             node.body = [inner for inner in body if not _is_text(inner)]  # ty: ignore
-    return ast.dump(tree)
+    body = [node for node in tree.body if not (without_rows and _is_rows(node))]
+    return ast.dump(ast.Module(body, tree.type_ignores))
+
+
+def _is_rows(node: ast.AST) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == "ENTRIES" for target in targets)
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 
 from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.ledger import fuse, read_ledger
-from epilens.evaluation.protocol import caveats, check_complete, run
+from epilens.evaluation.protocol import check_complete, run
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
@@ -161,10 +162,10 @@ def test_methods_that_are_not_aligned_are_refused(folder, column):
 
 
 def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
-    assert caveats(folder) == ["For research, not for diagnosis."]
+    assert Run(folder).caveats == ["For research, not for diagnosis."]
     setting = json.loads((folder / "run.json").read_text()) | {"smoke": True, "simulated": True}
     (tmp_path / "run.json").write_text(json.dumps(setting))
-    smoke, simulated, _ = caveats(tmp_path)
+    smoke, simulated, _ = Run(tmp_path).caveats
     assert "Smoke plan" in smoke
     assert "nothing here is clinical evidence" in simulated
 

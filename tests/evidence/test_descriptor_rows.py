@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from epilens.errors import CubeError, EpilensError, PlanError
-from epilens.evaluation.deploy import evidence_summary
+from epilens.errors import CubeError, EpilensError, ModelError, PlanError
+from epilens.evaluation.deploy import train
+from epilens.evaluation.likeness import evidence_summary
 from epilens.evidence import descriptors as module
 from epilens.evidence.cube import check
 from epilens.evidence.describe import describe, describe_patient
@@ -27,10 +28,12 @@ from epilens.evidence.descriptors import (
     descriptors,
     rows_of,
 )
+from epilens.evidence.files import SUFFIX, open_cohort, save
 from epilens.evidence.views import Standardizer, channel_table, views
-from epilens.localize import localize
-from epilens.localize.timing import time_evidence
-from epilens.localize.words import tell
+from epilens.localization import localize
+from epilens.localization.timing import time_evidence
+from epilens.localization.words import tell
+from epilens.networks.model import save_model
 from epilens.plan import PAPER_NINE, Plan
 from epilens.report.payload import payload
 from epilens.testing import make_cube, make_recording
@@ -202,6 +205,22 @@ def test_the_page_shows_it(plan):
     heat = payload(found)["heat"]
     assert heat["names"][-1] == "alpha power"
     assert heat["names"][heat["start"]] == "line length"
+
+
+def test_a_model_is_trained_on_it_and_its_page_tells_it(plan, tmp_path):
+    for i in range(4):
+        part = replace(waking(10 * i, fs=64.0), patient=f"sub-{i}", is_ez=(True,) + 5 * (False,))
+        save(describe([part], plan), tmp_path / f"sub-{i}{SUFFIX}")
+    small = {"splits": {"folds": 2}, "training": {"epochs": 1, "least_epochs": 1}, "seeds": (1,)}
+    model = train(plan.override(**small), open_cohort(tmp_path))
+    assert model.descriptors == plan.descriptors
+    path = save_model(model, tmp_path / "model")
+    found = localize([waking(99, fs=64.0)], path)
+    assert found.why.by_feature.shape == (6, 4, 10)
+    assert found.why.residual < 0.01
+    assert len(payload(found)["heat"]["names"]) == 10
+    with pytest.raises(ModelError, match="expected evidence as model was trained on, found: desc"):
+        localize(describe([waking(99, fs=64.0)]), path)
 
 
 def test_descriptors_without_fast_ones_and_state_terms_go_the_whole_way():

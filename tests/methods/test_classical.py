@@ -13,14 +13,8 @@ from sklearn.svm import SVC
 from epilens.errors import MethodError
 from epilens.evidence.cube import blind
 from epilens.evidence.views import channel_table
-from epilens.methods import METHODS
-from epilens.methods.classical import (
-    lightgbm,
-    logistic,
-    patient_z_score,
-    random_forest,
-    rbf_svm,
-)
+from epilens.methods import METHODS, Training
+from epilens.methods.classical import patient_z_score
 from epilens.plan import Plan
 from epilens.testing import make_cube
 
@@ -38,7 +32,9 @@ def tables(cubes, relative=False):
 @pytest.mark.parametrize("relative", [False, True])
 def test_logistic_regression_without_our_pipeline(cubes, relative):
     """Means and scales of fit patients, then scikit-learn's estimator, applied by hand."""
-    fitted = METHODS["logistic-z" if relative else "logistic"].fit(cubes[:3], cubes[3:], 0, Plan())
+    fitted = METHODS["logistic-z" if relative else "logistic"].fit(
+        Training(cubes[:3], cubes[3:], 0, Plan())
+    )
     train, (test,) = np.vstack(tables(cubes[:3], relative)), tables(cubes[3:], relative)
     is_nez = ~np.concatenate([cube["is_ez"].values for cube in cubes[:3]])
     mean, scale = train.mean(axis=0), train.std(axis=0)
@@ -51,7 +47,7 @@ def test_logistic_regression_without_our_pipeline(cubes, relative):
 
 
 def test_the_svm_s_order_is_the_decision_function_s(cubes):
-    fitted = METHODS["rbf-svm"].fit(cubes[:3], cubes[3:], 0, Plan())
+    fitted = METHODS["rbf-svm"].fit(Training(cubes[:3], cubes[3:], 0, Plan()))
     train, (test,) = np.vstack(tables(cubes[:3])), tables(cubes[3:])
     is_nez = ~np.concatenate([cube["is_ez"].values for cube in cubes[:3]])
     mean, scale = train.mean(axis=0), train.std(axis=0)
@@ -62,8 +58,12 @@ def test_the_svm_s_order_is_the_decision_function_s(cubes):
     assert np.argsort(ours, kind="stable").tolist() == np.argsort(decision, kind="stable").tolist()
 
 
+def estimator(name):
+    return METHODS[name].settings.make(seed=1, rarest=9)
+
+
 def test_the_settings_are_the_appendix_s():
-    forest, boosting = random_forest(1, 9).get_params(), lightgbm(1, 9).get_params()
+    forest, boosting = (estimator(n).get_params() for n in ("random-forest", "lightgbm"))
     wanted = {"n_estimators": 300, "max_depth": 5, "min_samples_leaf": 2, "max_features": "sqrt"}
     assert wanted.items() <= forest.items()
     assert forest["class_weight"] == "balanced_subsample"
@@ -72,9 +72,9 @@ def test_the_settings_are_the_appendix_s():
         wanted | {"min_child_samples": 10, "class_weight": "balanced"}
     ).items() <= boosting.items()
     wanted = {"C": 1.0, "solver": "liblinear", "max_iter": 2000, "class_weight": "balanced"}
-    assert wanted.items() <= logistic(1, 9).get_params().items()
+    assert wanted.items() <= estimator("logistic").get_params().items()
     wanted = {"C": 1.0, "gamma": "scale", "kernel": "rbf", "class_weight": "balanced"}
-    assert wanted.items() <= rbf_svm(1, 9).estimator.get_params().items()
+    assert wanted.items() <= estimator("rbf-svm").estimator.get_params().items()
 
 
 def test_the_patient_z_score_is_scipy_s_and_0_where_nothing_varies():
@@ -87,7 +87,7 @@ def test_the_patient_z_score_is_scipy_s_and_0_where_nothing_varies():
 @pytest.mark.parametrize("name", ["logistic-z", "rbf-svm-z"])
 def test_patient_relative_rows_do_not_see_a_patient_s_gain(name, cubes):
     """ABS columns scale with gain; the z-score across channels takes it away again."""
-    fitted = METHODS[name].fit(cubes[:3], cubes[3:], 0, Plan())
+    fitted = METHODS[name].fit(Training(cubes[:3], cubes[3:], 0, Plan()))
     shifted = cubes[3].assign(x=(cubes[3]["x"] * 2).where(cubes[3]["valid"], 0))
     ours, other = (fitted.predict([blind(c)])["p_nez"] for c in (cubes[3], shifted))
     np.testing.assert_allclose(other, ours, atol=2e-2)
@@ -96,10 +96,10 @@ def test_patient_relative_rows_do_not_see_a_patient_s_gain(name, cubes):
 def test_too_few_channels_of_a_class_are_refused(cubes):
     few = [c.assign(is_ez=("channel", np.arange(10) < (i == 0))) for i, c in enumerate(cubes)]
     with pytest.raises(MethodError, match="two or more channels of each class"):
-        METHODS["rbf-svm"].fit(few[:3], few[3:], 0, Plan())
+        METHODS["rbf-svm"].fit(Training(few[:3], few[3:], 0, Plan()))
 
 
 def test_the_notes_name_every_column(cubes):
-    notes = METHODS["lightgbm"].fit(cubes[:3], cubes[3:], 0, Plan()).notes
+    notes = METHODS["lightgbm"].fit(Training(cubes[:3], cubes[3:], 0, Plan())).notes
     assert len(notes["columns"]) == 88
     assert (notes["channels"], notes["ez_channels"]) == (30, 9)

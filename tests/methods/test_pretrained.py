@@ -12,13 +12,14 @@ from safetensors.torch import load, save
 
 from epilens.errors import MethodError
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS
+from epilens.methods import METHODS, Training
 from epilens.plan import Plan
+from epilens.provenance import resolve
 from epilens.testing import make_patient
 
 transformers = pytest.importorskip("transformers")
 
-from epilens.methods._networks import clap, timeconv  # noqa: E402
+from epilens.networks.raw import clap, timeconv  # noqa: E402
 
 FOLDERS = {"timeconv-cnn": "resnet-18", "clap": "clap-htsat-fused"}
 REPOSITORIES = {"timeconv-cnn": "microsoft/resnet-18", "clap": "laion/clap-htsat-fused"}
@@ -62,12 +63,13 @@ def plan_of(folder):
 @pytest.fixture(scope="module")
 def fitted(patients, checkpoints):
     plan = plan_of(checkpoints)
-    return {n: METHODS[n].fit(patients[:2], patients[2:], 0, plan) for n in BOTH}
+    return {n: METHODS[n].fit(Training(patients[:2], patients[2:], 0, plan)) for n in BOTH}
 
 
 def network_of(name, checkpoints):
-    plan = plan_of(checkpoints)
-    return METHODS[name].fitter.args[0].network(plan)
+    settings = METHODS[name].settings
+    folder = checkpoints / settings.pretrained
+    return resolve(settings.network).start(settings.layers, folder, plan_of(checkpoints).traces)
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -75,7 +77,7 @@ def test_the_row_says_what_it_needs(name):
     method = METHODS[name]
     assert method.requires == ("transformers",)
     assert method.pretrained == FOLDERS[name]
-    assert (method.input, method.reads) == ("traces", ("baselines", "traces"))
+    assert (method.input, method.sections) == ("traces", ("baselines", "traces"))
 
 
 def test_the_resnet_starts_from_the_checkpoint(checkpoints):
@@ -182,7 +184,7 @@ def test_maps_are_computed_once_for_all_epochs(checkpoints, patients, monkeypatc
 
     monkeypatch.setattr(clap.Clap, "prepare", spy)
     plan = plan_of(checkpoints).override(baselines={"epochs": 2})
-    METHODS["clap"].fit(patients[:2], patients[2:], 0, plan)
+    METHODS["clap"].fit(Training(patients[:2], patients[2:], 0, plan))
     assert seen == [4 * 15, 4 * 5]
 
 
@@ -211,12 +213,12 @@ def test_a_fit_keeps_the_contract(name, patients, checkpoints, fitted):
     plan = plan_of(checkpoints)
     state = torch.get_rng_state()
     once = fitted[name].predict(patients)
-    again = METHODS[name].fit(patients[:2], patients[2:], 0, plan).predict(patients)
+    again = METHODS[name].fit(Training(patients[:2], patients[2:], 0, plan)).predict(patients)
     assert torch.equal(torch.get_rng_state(), state)
     assert again.equals(once)
     assert once["p_nez"].between(0, 1).all()
     assert fitted[name].predict([blind(p) for p in patients]).equals(once)
-    other = METHODS[name].fit(patients[:2], patients[2:], 1, plan).predict(patients)
+    other = METHODS[name].fit(Training(patients[:2], patients[2:], 1, plan)).predict(patients)
     assert not other.equals(once)
     turned = fitted[name].predict([patients[1].isel(channel=[2, 0, 3, 1])])
     turned = turned.set_index("channel")["p_nez"][["A1", "A2", "A3", "A4"]]
@@ -239,7 +241,7 @@ def test_a_missing_folder_is_refused_with_what_to_get(name, patients, tmp_path):
         f"{REPOSITORIES[name]} and put them into .*{FOLDERS[name]}"
     )
     with pytest.raises(MethodError, match=wanted):
-        METHODS[name].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS[name].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 def damaged(checkpoints, tmp_path, name):
@@ -255,14 +257,14 @@ def test_a_pickle_is_not_read(name, patients, checkpoints, tmp_path):
     torch.save(load(weights.read_bytes()), place / "pytorch_model.bin")
     weights.unlink()
     with pytest.raises(MethodError, match=r"no model.safetensors \(pytorch_model.bin is not read"):
-        METHODS[name].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS[name].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 def test_a_pickle_under_another_name_is_not_read(patients, checkpoints, tmp_path):
     _, weights = damaged(checkpoints, tmp_path, "timeconv-cnn")
     torch.save(load(weights.read_bytes()), weights)
     with pytest.raises(MethodError, match="expected safetensors, found another kind of file"):
-        METHODS["timeconv-cnn"].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS["timeconv-cnn"].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +284,7 @@ def test_a_random_start_is_refused(name, lost, patients, checkpoints, tmp_path):
         f"expected all weights of .*, found 1 of .* missing, e.g. {lost.removeprefix('resnet.')}"
     )
     with pytest.raises(MethodError, match=wanted):
-        METHODS[name].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS[name].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 @pytest.mark.parametrize("change", [{"hidden_sizes": [4, 4, 6, 10]}, "not JSON"])
@@ -292,7 +294,7 @@ def test_files_that_do_not_belong_together_are_refused(change, patients, checkpo
     text = change if isinstance(change, str) else json.dumps(config | change)
     (place / "config.json").write_text(text)
     with pytest.raises(MethodError, match="found files that do not fit ResNetModel"):
-        METHODS["timeconv-cnn"].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS["timeconv-cnn"].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 def test_the_unfused_clap_is_refused(patients, checkpoints, tmp_path):
@@ -301,7 +303,7 @@ def test_the_unfused_clap_is_refused(patients, checkpoints, tmp_path):
     config["audio_config"]["enable_fusion"] = False
     (place / "config.json").write_text(json.dumps(config))
     with pytest.raises(MethodError, match="expected the fused CLAP, found one without fusion"):
-        METHODS["clap"].fit(patients[:2], patients[2:], 0, plan_of(tmp_path))
+        METHODS["clap"].fit(Training(patients[:2], patients[2:], 0, plan_of(tmp_path)))
 
 
 def test_loading_leaves_the_log_level_alone_and_says_nothing(checkpoints, capfd):

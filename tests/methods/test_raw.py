@@ -13,10 +13,14 @@ from torch import nn
 
 from epilens.errors import MethodError
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS, seen_channels
-from epilens.methods._networks import training
-from epilens.methods._networks.seegnet import SEEGNet
-from epilens.methods.raw import Recipe, Segments, extended, fit_single_channel, nez_weight
+from epilens.methods import METHODS, Training, seen_channels
+from epilens.methods import raw as rows
+from epilens.methods.raw import SingleChannel, fit_single_channel
+from epilens.methods.segments import Segments
+from epilens.networks.loop import Extension
+from epilens.networks.raw.seegnet import SEEGNet
+from epilens.networks.raw.segments import SegmentNetwork
+from epilens.networks.raw.steps import Steps, nez_weight, weighted_bce
 from epilens.plan import Plan
 from epilens.testing import make_patient
 
@@ -32,7 +36,7 @@ def patients():
 
 @pytest.fixture(scope="module")
 def seegnet(patients):
-    return METHODS["seegnet"].fit(patients[:2], patients[2:], 0, SMOKE)
+    return METHODS["seegnet"].fit(Training(patients[:2], patients[2:], 0, SMOKE))
 
 
 def with_holes(patient):
@@ -82,7 +86,7 @@ def test_a_channel_without_a_whole_segment_is_refused(patients):
     whole[:, :, 4] = False
     short = patients[0].assign(trace_valid=whole)
     with pytest.raises(MethodError, match=r"sub-0: expected a whole.*none for 1 of 6, e.g. 'A5'\."):
-        METHODS["seegnet"].fit([short, patients[1]], patients[2:], 0, SMOKE)
+        METHODS["seegnet"].fit(Training([short, patients[1]], patients[2:], 0, SMOKE))
 
 
 def test_a_cube_without_traces_is_refused(patients):
@@ -99,7 +103,7 @@ def test_the_loss_weighs_nez_as_the_positive_class():
     logit, is_nez = torch.tensor([0.3, -1.2, 2.0]), torch.tensor([True, True, False])
     p = 1 / (1 + np.exp(-logit.numpy()))
     by_hand = (-0.25 * np.log(p[:2]).sum() - np.log(1 - p[2])) / 3
-    assert float(training.weighted_bce(logit, is_nez, 0.25)) == pytest.approx(by_hand, rel=1e-6)
+    assert float(weighted_bce(logit, is_nez, 0.25)) == pytest.approx(by_hand, rel=1e-6)
 
 
 # A best value at epoch 28, 29 or 30 that lies 0.002 above the value three epochs before it.
@@ -125,12 +129,12 @@ def curve(**at):
     ],
 )
 def test_seegnet_goes_on_only_while_it_improves(macro_f1, epochs):
-    assert extended(macro_f1, 30) == epochs
+    assert Extension().epochs(macro_f1, 30) == epochs
 
 
 def test_the_extension_keeps_its_proportion_and_needs_three_earlier_epochs():
-    assert extended([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 6) == 10
-    assert extended([0.1, 0.2, 0.3], 3) == 3
+    assert Extension().epochs([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 6) == 10
+    assert Extension().epochs([0.1, 0.2, 0.3], 3) == 3
 
 
 def test_seegnet_has_the_layers_of_the_appendix():
@@ -164,36 +168,33 @@ def test_attention_is_a_weighted_mean_over_time():
     np.testing.assert_allclose(summary, by_hand, rtol=0, atol=1e-5)
 
 
-class Line(training.SegmentNetwork):
+class Line(SegmentNetwork):
     """A logistic regression on the samples; `rate` 0 learns nothing."""
 
     def __init__(self, rate):
-        super().__init__()
-        self.rate, self.line = rate, nn.Linear(800, 1)
-
-    def groups(self):
-        return [{"params": self.parameters(), "lr": self.rate}]
+        super().__init__(rate)
+        self.line = nn.Linear(800, 1)
 
     def forward(self, x):
         return self.line(x).squeeze(-1)
 
 
-def fit_line(patients, epochs=1, rate=1e-3, **recipe):
+def fit_line(patients, epochs=1, rate=1e-3, **changes):
     plan = Plan(smoke=True).override(baselines={"epochs": epochs})
-    recipe = Recipe(lambda plan: Line(rate), batch=32, **recipe)
-    return fit_single_channel(recipe, patients[:2], patients[2:], 0, plan)
+    settings = SingleChannel(f"{__name__}:Line", {"rate": rate}, batch=32, **changes)
+    return fit_single_channel(settings, Training(patients[:2], patients[2:], 0, plan))
 
 
 def scripted(monkeypatch, macro_f1):
     """Validation says what the script says, whatever the network does."""
     script = iter(macro_f1)
     judge = lambda p_nez, is_ez: (0.5, (next(script), 0.0, 0.0))  # noqa: E731
-    monkeypatch.setattr(training, "select_threshold", judge)
+    monkeypatch.setattr(rows, "select_threshold", judge)
 
 
 def test_the_loss_is_that_of_the_fit_segments(patients):
-    recipe = Recipe(lambda plan: Line(0.0), batch=128)
-    fitted = fit_single_channel(recipe, patients[:2], patients[2:], 0, SMOKE)
+    settings = SingleChannel(f"{__name__}:Line", {"rate": 0.0}, batch=128)
+    fitted = fit_single_channel(settings, Training(patients[:2], patients[2:], 0, SMOKE))
     w, b = (fitted.weights()[f"line.{part}"].numpy() for part in ("weight", "bias"))
     losses = []
     for patient in patients[:2]:
@@ -211,12 +212,12 @@ def test_training_stops_after_six_epochs_without_improvement(patients):
 def test_training_runs_its_schedule_while_validation_improves(patients, monkeypatch):
     scripted(monkeypatch, np.arange(1, 99) / 100)
     assert len(fit_line(patients, epochs=6).history) == 6
-    assert len(fit_line(patients, epochs=6, budget=extended).history) == 10
+    assert len(fit_line(patients, epochs=6, extension=Extension()).history) == 10
 
 
 def test_patience_also_ends_an_extended_schedule(patients, monkeypatch):
     scripted(monkeypatch, [*(np.arange(1, 13) / 100), *[0.01] * 20])
-    assert len(fit_line(patients, epochs=12, budget=extended).history) == 12 + 6
+    assert len(fit_line(patients, epochs=12, extension=Extension()).history) == 12 + 6
 
 
 def test_the_epoch_that_validation_prefers_is_kept(patients, monkeypatch):
@@ -235,7 +236,7 @@ def test_the_epoch_that_validation_prefers_is_kept(patients, monkeypatch):
 
 def test_gradients_are_clipped_to_norm_one():
     network = Line(1e-3)
-    steps = training.Steps(network, network.groups())
+    steps = Steps(network, network.groups())
     steps.step([1e3 * network(torch.randn(4, 800)).sum()])
     norm = torch.cat([p.grad.flatten() for p in network.parameters()]).norm()
     assert float(norm) == pytest.approx(1.0, abs=1e-4)
@@ -245,9 +246,9 @@ def test_two_parts_of_a_step_make_one_whole():
     whole, parts = Line(1e-3), Line(1e-3)
     parts.load_state_dict(whole.state_dict())
     x = torch.randn(6, 800)
-    one = training.Steps(whole, whole.groups()).step([1e-3 * whole(x).square().mean()])
+    one = Steps(whole, whole.groups()).step([1e-3 * whole(x).square().mean()])
     halves = (1e-3 * parts(half).square().mean() for half in x.split(3))
-    two = training.Steps(parts, parts.groups()).step(halves, parts=2)
+    two = Steps(parts, parts.groups()).step(halves, parts=2)
     assert one == pytest.approx(two, rel=1e-5)
     torch.testing.assert_close(whole.line.weight.grad, parts.line.weight.grad)
 
@@ -274,7 +275,7 @@ def test_the_notes_count_what_was_learned_from(seegnet):
 def test_the_same_seed_gives_the_same_bits_and_leaves_the_random_state_alone(patients, seegnet):
     torch.rand(3), np.random.rand(3)  # noqa: NPY002
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()  # noqa: NPY002
-    again = METHODS["seegnet"].fit(patients[:2], patients[2:], 0, SMOKE)
+    again = METHODS["seegnet"].fit(Training(patients[:2], patients[2:], 0, SMOKE))
     assert again.predict(patients).equals(seegnet.predict(patients))
     assert torch.equal(torch.get_rng_state(), torch_state)
     np.testing.assert_equal(np.random.get_state(), numpy_state)  # noqa: NPY002
@@ -293,7 +294,7 @@ def test_scores_follow_their_channels_and_need_no_label(patients, seegnet):
 
 def test_seegnet_learns_which_channels_burst(patients):
     plan = SMOKE.override(baselines={"epochs": 8})
-    scores = METHODS["seegnet"].fit(patients[:2], patients[2:], 0, plan).predict(patients)
+    scores = METHODS["seegnet"].fit(Training(patients[:2], patients[2:], 0, plan)).predict(patients)
     is_ez = np.concatenate([patient["is_ez"].values for patient in patients])
     assert scores["p_nez"][is_ez].max() < scores["p_nez"][~is_ez].min()
 

@@ -9,8 +9,8 @@ import torch
 from epilens.evidence.signals import signal_of
 from epilens.evidence.views import channel_table
 from epilens.methods.classical import patient_z_score
+from epilens.methods.controls import pack
 from epilens.methods.rich import (
-    _pack,
     graph,
     hfo_markers,
     node_features,
@@ -70,7 +70,8 @@ def test_columns_are_before_after_and_change_averaged_over_seizures():
 
 def test_a_seizure_that_is_too_short_leaves_columns_missing_not_wrong():
     patient = make_patient(seizures=1, fs=250.0, stop_s=1.0)
-    assert np.isnan(with_columns(node_features, 9, patient).filter(like="more/")).all().all()
+    more = over_seizures(patient, node_features)
+    assert np.isnan(with_columns(more, 9, patient).filter(like="more/")).all().all()
 
 
 def test_the_residual_is_the_column_minus_its_neighbours_mean():
@@ -101,6 +102,6 @@ def test_the_hybrid_averages_segments_that_are_there_and_no_other():
 
 def test_a_patient_is_packed_with_every_segment():
     patient = make_patient(seizures=2, fs=250.0)
-    packed = _pack(patient)
+    packed = pack(patient)
     assert packed.shape == (6, 88 + 2 * 5 * 801)
     np.testing.assert_array_equal(packed[3, 89:889], patient["trace"].values[0, 0, 3])

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS
+from epilens.methods import METHODS, Training
 from epilens.methods import seegformer as rows
-from epilens.methods._networks import seegformer as net
-from epilens.methods._networks import training
+from epilens.networks.raw import seegformer as net
+from epilens.networks.raw import steps
 from epilens.plan import Plan
 from epilens.testing import make_patient
 
@@ -34,12 +34,12 @@ def patients():
 
 @pytest.fixture(scope="module")
 def fitted(patients):
-    return METHODS["seegformer"].fit(patients[:4], patients[4:5], 0, SMOKE)
+    return METHODS["seegformer"].fit(Training(patients[:4], patients[4:5], 0, SMOKE))
 
 
 @pytest.fixture
 def network():
-    with training.seeded(0):
+    with steps.seeded(0):
         return net.SEEGformer().eval()
 
 
@@ -144,12 +144,13 @@ def test_every_patient_is_held_once_and_never_by_a_network_that_learned_from_it(
 ):
     told, original = [], net.fit_windows
 
-    def spy(network, own, held, seed, epochs):
-        told.append(([w.x[0, 0, 0, 0] for w in own], [w.x[0, 0, 0, 0] for w in held], epochs))
-        return original(network, own, held, seed, epochs)
+    def spy(network, own, held, seed, training):
+        firsts = ([w.x[0, 0, 0, 0] for w in part] for part in (own, held))
+        told.append((*firsts, training.epochs))
+        return original(network, own, held, seed, training)
 
     monkeypatch.setattr(net, "fit_windows", spy)
-    METHODS["seegformer"].fit(patients[:4], patients[4:5], 0, SMOKE)
+    METHODS["seegformer"].fit(Training(patients[:4], patients[4:5], 0, SMOKE))
     everyone = sorted(p["trace"].values[0, 0, 0, 0] for p in patients[:5])
     *inner, (final, nobody, _) = told
     assert len(inner) == 4
@@ -169,7 +170,7 @@ def test_the_threshold_is_that_of_the_out_of_fold_scores(patients, monkeypatch):
 
     monkeypatch.setattr(rows, "select_threshold", spy)
     plan = SMOKE.override(baselines={"epochs": 1})
-    fitted = METHODS["seegformer"].fit(patients[:3], patients[3:4], 0, plan)
+    fitted = METHODS["seegformer"].fit(Training(patients[:3], patients[3:4], 0, plan))
     assert fitted.threshold == 0.125
     [(p_nez, is_ez)] = told
     for i, patient in enumerate(patients[:4]):
@@ -213,9 +214,10 @@ def windows(patients):
 def fit_scripted(monkeypatch, patients, held_losses, epochs):
     script = iter(held_losses)
     monkeypatch.setattr(net, "mean_loss", lambda *_: next(script))
-    with training.seeded(0):
+    with steps.seeded(0):
         network = net.SEEGformer()
-        told = net.fit_windows(network, windows(patients[:2]), windows(patients[2:3]), (0,), epochs)
+        own, held = windows(patients[:2]), windows(patients[2:3])
+        told = net.fit_windows(network, own, held, (0,), net.WindowTraining(epochs))
     return network, told
 
 
@@ -242,7 +244,7 @@ def test_the_loss_of_held_patients_is_over_their_windows_and_channels(patients, 
 
 
 def test_batches_of_eight_windows_are_taken_two_by_two(patients, monkeypatch):
-    taken, sizes, step, collate = [], [], training.Steps.step, net.collate
+    taken, sizes, step, collate = [], [], steps.Steps.step, net.collate
 
     def spy_step(self, losses, parts):
         taken.append(parts)
@@ -252,10 +254,10 @@ def test_batches_of_eight_windows_are_taken_two_by_two(patients, monkeypatch):
         sizes.append(len(examples))
         return collate(examples)
 
-    monkeypatch.setattr(training.Steps, "step", spy_step)
+    monkeypatch.setattr(steps.Steps, "step", spy_step)
     monkeypatch.setattr(net, "collate", spy_collate)
     own = windows([patients[1], patients[3]])  # two seizures of five windows each
-    net.fit_windows(net.SEEGformer(), own, [], (0,), 1)
+    net.fit_windows(net.SEEGformer(), own, [], (0,), net.WindowTraining(1))
     assert sizes == [8, 8, 4]
     assert taken == [2, 1]
 
@@ -298,14 +300,14 @@ def test_scores_follow_their_channels_and_need_no_label(patients, fitted):
 def test_the_same_seed_gives_the_same_bits_and_leaves_the_random_state_alone(patients, fitted):
     torch.rand(3)
     state = torch.get_rng_state()
-    again = METHODS["seegformer"].fit(patients[:4], patients[4:5], 0, SMOKE)
+    again = METHODS["seegformer"].fit(Training(patients[:4], patients[4:5], 0, SMOKE))
     assert again.predict(patients).equals(fitted.predict(patients))
     assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_seegformer_learns_which_channels_burst(patients):
     plan = SMOKE.override(baselines={"epochs": 6})
-    fitted = METHODS["seegformer"].fit(patients[:4], patients[4:5], 0, plan)
+    fitted = METHODS["seegformer"].fit(Training(patients[:4], patients[4:5], 0, plan))
     for patient in patients[4:]:
         p_nez, is_ez = fitted.predict([patient])["p_nez"], patient["is_ez"].values
         assert p_nez[is_ez].max() < p_nez[~is_ez].min()

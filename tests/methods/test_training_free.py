@@ -13,6 +13,7 @@ from epilens.evidence.signals import signal_of
 from epilens.evidence.views import views
 from epilens.methods import once_per_patient
 from epilens.methods.epileptogenicity_index import (
+    Index,
     energy_ratio,
     epileptogenicity_index,
     page_hinkley,
@@ -95,7 +96,9 @@ def test_a_flat_channel_and_a_short_piece_have_no_index():
 
 def test_seizures_are_joined_by_median_or_maximum_and_the_patient_s_largest_is_one():
     patient = make_patient(seizures=3, fs=256.0)
-    median, largest = (epileptogenicity_index(patient, INDEX, over) for over in ("median", "max"))
+    median, largest = (
+        epileptogenicity_index(patient, INDEX, Index(over)) for over in ("median", "max")
+    )
     assert median.max() == largest.max() == 1
     assert (largest >= median - 1e-12).all()
     assert set(np.argsort(-median)[:2]) == {0, 1}  # the EZ of these patients

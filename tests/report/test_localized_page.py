@@ -18,16 +18,11 @@ from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
 from epilens.errors import DataError
 from epilens.evidence.signals import signal_of
-from epilens.localize.certainty import Caution
+from epilens.localization import Request
+from epilens.localization.certainty import Caution
 from epilens.report import brain, payload
 from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
-from epilens.report.localized import (
-    Request,
-    read_onset_list,
-    read_resection,
-    run_localize,
-    split_names,
-)
+from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
 
@@ -247,10 +242,10 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
     from new_patients import CONTACTS, write_edf
 
     files = [write_edf(tmp_path / f"Mustermann{i}.edf", CONTACTS, i) for i in range(2)]
-    asked = Request(
-        "line-length-change", files, tmp_path / "out", ["40,40"], patient="P1", resected="A1,A2"
+    request = Request(
+        files, "line-length-change", read_onset_list(["40,40"]), code="P1", resected="A1,A2"
     )
-    written = run_localize(asked)
+    written = run_localize(request, tmp_path / "out")
     assert written == tmp_path / "out" / "sub-P1.html"
     everything = "".join(
         p.read_text(encoding="utf-8").lower()

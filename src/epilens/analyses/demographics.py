@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.reinference import valid_seizures
 from epilens.analyses.tables import in_order, naturally, paper_rows, verdict
+from epilens.evaluation.run import Run
 
 CLINICAL = ("age", "sex", "procedure", "modality", "engel")
 

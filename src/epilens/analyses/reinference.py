@@ -15,16 +15,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.analyses import Run
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import score_rows
+from epilens.evaluation.run import Run
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
+from epilens.methods import METHODS
+from epilens.methods.epilens import untrained
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from epilens.networks.encoder import PatientNetwork
 
 
 CONDITIONS = {"one": 1, "two": 2, "all": None}
@@ -89,7 +93,7 @@ def _all_rows(run: Run, matched: Mapping[str, list[int]]) -> list[dict[str, Any]
     return rows
 
 
-Network = tuple[Any, Standardizer]
+Network = tuple["PatientNetwork", Standardizer]
 
 
 def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
@@ -97,14 +101,11 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    from epilens.networks.bcr import BCRNet
-    from epilens.networks.prq import PRQNet
-
-    path = run.folder / "cells" / branch / f"seed-{seed}_fold-{fold}" / "checkpoint.safetensors"
-    network = PRQNet() if branch == "prq" else BCRNet()
+    path = run.cell(branch, seed, fold).checkpoint
     try:
         tensors = load_file(path)
         mean, scale = (tensors.pop(f"standardizer.{what}").numpy() for what in ("mean", "scale"))
+        network = untrained(METHODS[branch].settings, mean.size)
         network.load_state_dict(tensors)
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
         raise LedgerError(
@@ -169,7 +170,9 @@ def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, fl
     return {name: float(value[0]) for name, value in rated.items()}
 
 
-def _embed(network: Any, cube: xr.Dataset, scaling: Standardizer) -> tuple[Tensor, Tensor]:
+def _embed(
+    network: PatientNetwork, cube: xr.Dataset, scaling: Standardizer
+) -> tuple[Tensor, Tensor]:
     """Features z (S, C, D) of each seizure, and which seizures show a channel, m (S, C)."""
     import torch
 
@@ -178,32 +181,21 @@ def _embed(network: Any, cube: xr.Dataset, scaling: Standardizer) -> tuple[Tenso
     patient = as_tensors(cube, scaling)
     network.eval()
     with torch.no_grad():
-        z, m, _ = network.encoder(patient.φ, patient.valid)
-    return z, m
+        return network.embed(patient.φ, patient.valid)
 
 
-def _decide(network: Any, z: Tensor, m: Tensor, kept: list[int]) -> np.ndarray:
+def _decide(network: PatientNetwork, z: Tensor, m: Tensor, kept: list[int]) -> np.ndarray:
     """Scores of all channels from some seizures; the others are not there.
 
-    A seizure's windows do not see other seizures, so that z is computed once and only what follows
-    it (Eqs. 7-13) is done anew. That both are the network is checked, see `_check_same`.
+    A seizure's windows do not see other seizures, so that z is computed once and only the decision
+    is made anew.
     """
     import torch
 
-    from epilens.networks.encoder import masked_mean, masked_std, prz
-    from epilens.networks.prq import PRQNet
-
     z, m = z[kept], m[kept]
-    encoder, seen = network.encoder, m.any(0)
     with torch.no_grad():
-        g = torch.cat([masked_mean(z, m, dim=0), masked_std(z, m, dim=0)], -1)
-        r = encoder.patient_context(prz(g, seen)[None], seen[None])[0]
-        if isinstance(network, PRQNet):
-            logit = network.base_head(r).squeeze(-1) + network.tail(z, m)
-        else:
-            logit = -network.ez_head(r).squeeze(-1)
-        p = logit.sigmoid().numpy().astype(np.float64)
-    return np.where(seen.numpy(), p, np.nan)
+        p = network.p_nez_of(z, m).numpy().astype(np.float64)
+    return np.where(m.any(0).numpy(), p, np.nan)
 
 
 def _check_same(run: Run, seed: int, cube: xr.Dataset, p_nez: dict[str, np.ndarray]) -> None:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from epilens.data.bids import Patient, Recordings
+from epilens.data.bids import Recordings
+from epilens.data.participants import engel_of
+from epilens.data.scan import Patient
 from epilens.data.sidecars import as_number
 
 _COUNTS = ["seizures", "seizures_excluded", "channels", "ez_channels", "channels_with_position"]
-_ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
 
 
-def summarise(cohort: Iterable[Recordings]) -> dict[str, Any]:
+def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
     """Counts as one JSON-ready object: total, centers, patients, excluded, noted.
 
     `ez_channels` is None where no label is known; shares are of channels with known labels.
     """
     cohort = list(cohort)
-    patients = patient_table(cohort)
+    patients = participant_table(cohort)
     audit = pd.concat([part.audit for part in cohort], ignore_index=True)
     rows = audit[["what", "where", "why"]]
     return {
@@ -36,7 +36,7 @@ def summarise(cohort: Iterable[Recordings]) -> dict[str, Any]:
     }
 
 
-def patient_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
+def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
     """One row per patient, in the order of the cohort (the paper's demographics table)."""
     return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.patients])
 
@@ -74,25 +74,10 @@ def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
         "age": as_number(participant.get("age")),
         "sex": participant.get("sex"),
         "procedure": procedure.lower().capitalize(),
-        "engel": engel_class(participant.get("engel") or participant.get("engel_score") or ""),
+        "engel": engel_of(participant),
         "outcome": participant.get("outcome"),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
-
-
-def engel_class(text: str) -> str | None:
-    """The class as the paper writes it, or None.
-
-    Examples
-    --------
-    >>> engel_class("1D"), engel_class("1.0"), engel_class("IIa"), engel_class("-1.0")
-    ('I-D', 'I', 'II-A', None)
-    """
-    match = re.fullmatch(r"(?:([1-4])(?:\.0)?|(IV|I{1,3}))[\s-]*([A-D])?", text.strip().upper())
-    if match is None:
-        return None
-    main = _ROMAN.get(match[1] or "", match[2])
-    return f"{main}-{match[3]}" if match[3] else main
 
 
 def _totals(patients: pd.DataFrame) -> dict[str, Any]:

@@ -170,6 +170,7 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
     return {
         "patient": about[0].patient,
         "center": about[0].center,
+        "simulated": any(r.simulated for r in about),
         "modality": "/".join(sorted({r.modality for r in about})),
         "space": _positions(seizures).space,
         "montage": plan.montage.scheme,

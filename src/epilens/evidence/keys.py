@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from epilens.data.bids import Patient
-from epilens.data.recording import Run
+from epilens.data.recording import SeizureRun
+from epilens.data.scan import Patient
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.seizures import Store
 from epilens.plan import Plan
@@ -31,7 +31,8 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "sources": sources,
             "runs": [_run_facts(run) for run in patient.runs],
             "plan": plan.model_dump(mode="json", include=_READING),
-            "code": code_digest("epilens.data.recording"),
+            "duplicates": plan.cohort.duplicates,
+            "code": code_digest("epilens.data.recording", "epilens.data.repeats"),
         }
     )
 
@@ -50,12 +51,12 @@ def store_key(store: Store, recordings: str, plan: Plan) -> str:
     )
 
 
-def _run_facts(run: Run) -> dict[str, Any]:
+def _run_facts(run: SeizureRun) -> dict[str, Any]:
     """What the sidecars said about a run; where its file lies does not matter."""
     return vars(run) | {"path": run.path and run.path.name}
 
 
-def _sources(run: Run) -> list[Path]:
+def _sources(run: SeizureRun) -> list[Path]:
     """The signal file and its companions (BrainVision and Persyst have more than one)."""
     if run.path is None or not run.path.is_file():
         return []
@@ -67,7 +68,7 @@ def _sources(run: Run) -> list[Path]:
     )
 
 
-def source_digests(runs: Iterable[Run], threads: int | None = None) -> dict[str, str]:
+def source_digests(runs: Iterable[SeizureRun], threads: int | None = None) -> dict[str, str]:
     """SHA-256 of every signal file by its name."""
     files = [file for run in runs for file in _sources(run)]
     with ThreadPoolExecutor(threads or 2) as pool:

@@ -20,9 +20,11 @@ import pandas as pd
 import xarray as xr
 
 from epilens.data.audit import AuditRow, audit_frame
-from epilens.data.bids import Patient, Recordings
+from epilens.data.bids import Recordings
 from epilens.data.cohort import participant_facts
-from epilens.data.recording import Recording, Run, read_run
+from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.repeats import Repeats
+from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
 from epilens.errors import CubeError, DataError, EpilensError
 from epilens.evidence.describe import CUBE, audit_of
@@ -180,14 +182,15 @@ def _tell_participant(path: Path, facts: dict[str, Any]) -> None:
 
 def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
+    repeats = Repeats(job.plan)
     for result in _one_ahead(lambda run: _try_run(run, job.plan), job.patient.runs, job.threads):
         recording, noted = result
         rows += noted
-        if recording is not None:
+        if recording is not None and repeats.admit(recording, rows):
             yield recording
 
 
-def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
+def _try_run(run: SeizureRun, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
     try:
         return read_run(run, plan)
     except DataError as error:
@@ -195,7 +198,7 @@ def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
 
 
 def _one_ahead(
-    work: Callable[[Run], Any], items: Sequence[Run], threads: int | None
+    work: Callable[[SeizureRun], Any], items: Sequence[SeizureRun], threads: int | None
 ) -> Iterator[Any]:
     """`map`, with one result prepared in the background where there is a thread to spare."""
     if threads == 1:

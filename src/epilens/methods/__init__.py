@@ -1,23 +1,30 @@
 """Methods, one file per family: fit labelled patients, predict blind ones; one contract.
 
 A method reads patients as datasets: the cube, and beside it what its `input` names (`traces` or
-`signals`, see `epilens.evidence.cube.open_patient`).
+`signals`, see `epilens.evidence.cube.open_patient`). Its `settings` are what the fit uses, and what
+the key of its results is made of (`method_inputs`).
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from epilens import provenance  # by its name: `plain` is also a module of methods
 from epilens.errors import MethodError
 from epilens.plan import Plan
+from epilens.provenance import code_digest, digest_of, modules_named
 from epilens.registry import Registry
+
+VALIDATION = "validation patients"
 
 
 class Fitted(Protocol):
@@ -27,6 +34,8 @@ class Fitted(Protocol):
     """One row per epoch; empty for methods that have none."""
     threshold: float | None
     """Chosen by the method itself from fit and validation patients; None: by the protocol."""
+    threshold_from: str
+    """Whose scores choose the threshold: `validation patients` unless the method does itself."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
@@ -39,7 +48,18 @@ class Fitted(Protocol):
         ...
 
 
-FitFunction = Callable[[Sequence[xr.Dataset], Sequence[xr.Dataset], int, Plan], Fitted]
+@dataclass(frozen=True)
+class Training:
+    """What a method is fitted on; a training-free one looks at the plan alone."""
+
+    fit: Sequence[xr.Dataset] = ()
+    validation: Sequence[xr.Dataset] = ()
+    seed: int = 0
+    plan: Plan = field(default_factory=Plan)
+
+
+FitFunction = Callable[[Any, Training], Fitted]
+"""(settings of the row, what it is fitted on) → Fitted."""
 
 
 @dataclass(frozen=True)
@@ -52,33 +72,39 @@ class Method:
     """`cube`, `traces` or `signals`."""
     reference: str
     fitter: FitFunction | None
-    """(fit patients, validation patients, seed, plan) → Fitted; None: fused from `parts`."""
-    spec: str
-    """Everything that sets this row apart, as text: a changed spec is another method."""
+    """A function of a module, which other rows may share; None: fused from `parts`."""
+    settings: Any = field(default_factory=dict)
+    """All that sets the row apart, as the fit uses it: a frozen dataclass or mapping of plain
+    values. What only this row needs of other modules is named in it, `module:attribute`."""
     parts: tuple[str, ...] = ()
     """Methods whose ledgers are fused into this one."""
-    reads: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
     """Sections of the plan that change its numbers."""
     requires: tuple[str, ...] = ()
     """Packages beyond the base install."""
     pretrained: str = ""
     """Folder of pretrained weights that it starts from."""
     training_free: bool = False
+    seeded: bool = True
+    """Whether chance enters: another seed gives other scores."""
 
-    def fit(
-        self, fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
-    ) -> Fitted:
+    def fit(self, training: Training) -> Fitted:
         """Fit, if there is enough to learn from."""
-        assert self.fitter is not None
+        if self.fitter is None:
+            raise MethodError(
+                f"{self.name}: expected a method that is fitted, found one that is fused from "
+                f"{' and '.join(self.parts)}. Fit these."
+            )
         if gone := self.missing():
             raise MethodError(
                 f"{self.name}: expected the packages {', '.join(self.requires)}, {gone} is not "
                 "installed. Install them with `pip install 'epilens[raw]'`."
             )
         if not self.training_free:
-            _check_partition(self.name, "fit", fit, least=2)
-            _check_partition(self.name, "validation", validation, least=1)
-        return self.fitter(fit, validation, seed, plan)
+            _check_partition(self.name, "fit", training.fit, least=2)
+            _check_partition(self.name, "validation", training.validation, least=1)
+            _check_descriptors(self.name, [*training.fit, *training.validation])
+        return self.fitter(self.settings, training)
 
     def missing(self) -> str:
         """The first required package that is not installed."""
@@ -107,6 +133,17 @@ def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least:
             )
 
 
+def _check_descriptors(who: str, patients: Sequence[xr.Dataset]) -> None:
+    first, *others = (patient["descriptor"].values.tolist() for patient in patients)
+    for patient, names in zip(patients[1:], others, strict=True):
+        if names != first:
+            raise MethodError(
+                f"{who}: expected the descriptors {', '.join(first)} of every patient, found "
+                f"{', '.join(names)} in {patient.attrs['patient']}. Describe all patients with one "
+                "plan."
+            )
+
+
 def seen_channels(patient: xr.Dataset) -> np.ndarray:
     """Which channels (channel) are valid in some window of some seizure: those that get a score."""
     return patient["valid"].any(["seizure", "window"]).values
@@ -117,7 +154,7 @@ def seen_labels(patient: xr.Dataset) -> np.ndarray:
     return patient["is_ez"].values[seen_channels(patient)]
 
 
-def score_rows(patient: xr.Dataset, p_nez: np.ndarray) -> pd.DataFrame:
+def prediction_rows(patient: xr.Dataset, p_nez: np.ndarray) -> pd.DataFrame:
     """Rows of `predict` for one patient, from the scores of its seen channels."""
     names = patient["channel"].values[seen_channels(patient)]
     return pd.DataFrame({"patient": patient.attrs["patient"], "channel": names, "p_nez": p_nez})
@@ -135,17 +172,18 @@ class Scorer:
     threshold: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     tensors: Mapping[str, object] = field(default_factory=dict)
+    threshold_from: str = VALIDATION
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""
-        return pd.concat([score_rows(p, self.p_nez(p)) for p in patients], ignore_index=True)
+        return pd.concat([prediction_rows(p, self.p_nez(p)) for p in patients], ignore_index=True)
 
     def weights(self) -> Mapping[str, object]:
         """Tensors for the checkpoint."""
         return self.tensors
 
 
-_known: dict[tuple[Any, ...], np.ndarray] = {}
+_scores: dict[tuple[str, str, int], np.ndarray] = {}
 
 
 def once_per_patient(
@@ -153,18 +191,20 @@ def once_per_patient(
 ) -> Callable[[xr.Dataset], np.ndarray]:
     """Remember the scores of patients from a store: a training-free score is the same in all folds.
 
-    Patients that were made in memory have no key and are computed each time.
+    settings : all that the scores depend on, plain values. Patients that were made in memory have
+    no key and are computed each time.
     """
+    digest = digest_of(settings)
 
     def remembered(patient: xr.Dataset) -> np.ndarray:
         if "key" not in patient.attrs:
             return p_nez(patient)
-        # Which channels and windows are there belongs to it: a selection keeps the store's key.
-        there = (tuple(patient["channel"].values), patient["valid"].values.tobytes())
-        key = (settings, patient.attrs["key"], hash(there))
-        if key not in _known:
-            _known[key] = p_nez(patient)
-        return _known[key]
+        # Which channels and windows are valid belongs to it: a selection keeps the store's key.
+        selection = (tuple(patient["channel"].values), patient["valid"].values.tobytes())
+        key = (digest, patient.attrs["key"], hash(selection))
+        if key not in _scores:
+            _scores[key] = p_nez(patient)
+        return _scores[key]
 
     return remembered
 
@@ -175,3 +215,55 @@ METHODS: Registry[Method] = Registry("epilens.methods", "method", "epilens.metho
 def stores_of(names: Sequence[str]) -> list[str]:
     """The stores beside the cubes that these methods read."""
     return sorted({METHODS[name].input for name in names} - {"cube"})
+
+
+def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
+    """What the numbers of a method come from, beside patients, split and seed; plain JSON.
+
+    Settings by value, sections of the plan by value, the code behind the row as one digest, and
+    digests of the pretrained files that it starts from.
+    """
+    method, tree = METHODS[name], plan.model_dump(mode="json")
+    # Rows are hashed by what they say: editing one does not touch the others of its file.
+    rows = frozenset(METHODS.origin(other).module for other in METHODS)
+    return {
+        "fitter": _fitter_name(method),
+        "settings": provenance.plain(method.settings),
+        "plan": {section: tree[section] for section in method.sections},
+        "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
+        "pretrained": _pretrained(plan, method.pretrained),
+    }
+
+
+def code_modules(method: Method, origin: str) -> list[str]:
+    """Modules that a row of the module `origin` starts from: its own, and what its settings name.
+
+    Other people's packages do not count; their versions belong to the environment.
+    """
+    named = {origin, *modules_named(method.settings), *modules_named(_fitter_name(method))}
+    packages = {"epilens", origin.partition(".")[0]}
+    return sorted(module for module in named if module.partition(".")[0] in packages)
+
+
+def _fitter_name(method: Method) -> str:
+    """The fitter as `module:attribute`; what cannot be named so cannot be hashed."""
+    if method.fitter is None:
+        return ""
+    module, name = (getattr(method.fitter, f"__{what}__", "") for what in ("module", "qualname"))
+    if not str(name).isidentifier():
+        raise MethodError(
+            f"{method.name}: expected a fitter that is a function of a module, found "
+            f"{method.fitter!r}. Name a function, and put what differs into the settings."
+        )
+    return f"{module}:{name}"
+
+
+def _pretrained(plan: Plan, name: str) -> dict[str, str]:
+    """Digests of the pretrained files that a method starts from: other weights, other numbers."""
+    folder = Path(plan.baselines.pretrained) / name
+    files = sorted(folder.glob("*")) if name else []
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.suffix in (".json", ".safetensors")
+    }

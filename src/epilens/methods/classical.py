@@ -1,9 +1,9 @@
-"""Conventional classifiers on the 88-column channel table; settings as in the paper, not tuned."""
+"""Conventional classifiers on the channel table; settings as in the paper, not tuned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,43 @@ import xarray as xr
 
 from epilens.errors import MethodError
 from epilens.evidence.views import channel_table
-from epilens.methods import Method, Scorer, seen_labels
-from epilens.plan import Plan
+from epilens.methods import Method, Scorer, Training, seen_labels
+from epilens.provenance import resolve
 
-Maker = Callable[[int, int], Any]
-"""(seed, channels of the rarer class) → estimator."""
+
+@dataclass(frozen=True)
+class Classifier:
+    """An estimator of scikit-learn's kind, and all that it is given beside the seed."""
+
+    estimator: str
+    """As `module:class`."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    platt_folds: int = 0
+    """Inner folds for Platt's probabilities, as libsvm makes them; 0: the estimator's own."""
+    scaled: bool = True
+    """Columns standardized on the fit patients."""
+    relative: bool = False
+    """Columns z-scored across the channels of each patient first."""
+
+    def make(self, seed: int, rarest: int) -> Any:
+        """An unfitted estimator for data whose rarer class has `rarest` channels."""
+        estimator = resolve(self.estimator)(**self.arguments, random_state=seed)
+        if not self.platt_folds:
+            return estimator
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.model_selection import StratifiedKFold
+
+        folds = StratifiedKFold(min(self.platt_folds, rarest), shuffle=True, random_state=seed)
+        return CalibratedClassifierCV(estimator, method="sigmoid", cv=folds, ensemble=False)
+
+    def pipeline(self, seed: int, rarest: int) -> Any:
+        """Imputation by means of the fit patients, scaling, and the estimator."""
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        steps = [SimpleImputer(keep_empty_features=True)] + [StandardScaler()] * self.scaled
+        return make_pipeline(*steps, self.make(seed, rarest))
 
 
 def patient_z_score(table: pd.DataFrame) -> pd.DataFrame:
@@ -25,86 +57,19 @@ def patient_z_score(table: pd.DataFrame) -> pd.DataFrame:
     return (table - table.mean()) / spread.where(spread > 1e-12, np.inf)
 
 
-def logistic(seed: int, rarest: int) -> Any:
-    """ℓ2 logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(
-        solver="liblinear", C=1.0, class_weight="balanced", max_iter=2000, random_state=seed
-    )
-
-
-def rbf_svm(seed: int, rarest: int) -> Any:
-    """RBF-SVM with Platt's probabilities from five inner folds, as libsvm makes them."""
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.model_selection import StratifiedKFold
-    from sklearn.svm import SVC
-
-    machine = SVC(C=1.0, gamma="scale", class_weight="balanced", random_state=seed)
-    folds = StratifiedKFold(min(5, rarest), shuffle=True, random_state=seed)
-    return CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False)
-
-
-def random_forest(seed: int, rarest: int) -> Any:
-    """300 shallow trees."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(
-        n_estimators=300,
-        max_depth=5,
-        min_samples_leaf=2,
-        max_features="sqrt",
-        class_weight="balanced_subsample",
-        random_state=seed,
-        n_jobs=1,
-    )
-
-
-def lightgbm(seed: int, rarest: int) -> Any:
-    """300 rounds of boosting with small trees."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(
-        n_estimators=300,
-        num_leaves=7,
-        max_depth=3,
-        learning_rate=0.05,
-        min_child_samples=10,
-        class_weight="balanced",
-        random_state=seed,
-        deterministic=True,
-        force_row_wise=True,
-        n_jobs=1,
-        verbose=-1,
-    )
-
-
-def _pipeline(estimator: Any, scaled: bool) -> Any:
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    steps = [SimpleImputer(keep_empty_features=True)] + [StandardScaler()] * scaled
-    return make_pipeline(*steps, estimator)
-
-
 def fit_table(
-    make: Maker,
-    scaled: bool,
-    table_of: Callable[[xr.Dataset], pd.DataFrame],
-    fit: Sequence[xr.Dataset],
-    seed: int,
+    classifier: Classifier, table_of: Callable[[xr.Dataset], pd.DataFrame], training: Training
 ) -> Scorer:
     """Fit an estimator on the tables of the fit patients; only the threshold is chosen later."""
-    table = pd.concat([table_of(patient) for patient in fit])
-    is_nez = ~np.concatenate([seen_labels(patient) for patient in fit])  # the paper's y = 1
+    table = pd.concat([table_of(patient) for patient in training.fit])
+    is_nez = ~np.concatenate([seen_labels(patient) for patient in training.fit])  # paper's y = 1
     rarest = int(min(is_nez.sum(), (~is_nez).sum()))
     if rarest < 2:
         raise MethodError(
             "classifier: expected two or more channels of each class among the fit patients, "
             f"found {rarest}. Add patients."
         )
-    fitted = _pipeline(make(seed, rarest), scaled).fit(table.to_numpy(), is_nez)
+    fitted = classifier.pipeline(training.seed, rarest).fit(table.to_numpy(), is_nez)
     notes = {
         "columns": list(table.columns),
         "channels": len(table),
@@ -117,38 +82,83 @@ def fit_table(
     return Scorer(p_nez, notes=notes)
 
 
-def _fit(
-    make: Maker,
-    scaled: bool,
-    relative: bool,
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> Scorer:
-    return fit_table(make, scaled, _relative_table if relative else channel_table, fit, seed)
-
-
-def _relative_table(patient: xr.Dataset) -> pd.DataFrame:
+def relative_table(patient: xr.Dataset) -> pd.DataFrame:
+    """The channel table, z-scored across the patient's channels."""
     return patient_z_score(channel_table(patient))
 
 
-def _row(name: str, title: str, make: Maker, scaled: bool = True, relative: bool = False) -> Method:
-    return Method(
-        name=name,
-        title=title,
-        input="cube",
-        reference="the paper",
-        fitter=partial(_fit, make, scaled, relative),
-        spec=f"{title}, scaled {scaled}, patient-wise z-score {relative}",
-    )
+def fit_classifier(settings: Classifier, training: Training) -> Scorer:
+    """A classifier on the channel table."""
+    return fit_table(settings, relative_table if settings.relative else channel_table, training)
+
+
+def _row(name: str, title: str, settings: Classifier, seeded: bool = True) -> Method:
+    return Method(name, title, "cube", "the paper", fit_classifier, settings, seeded=seeded)
+
+
+def _both(name: str, title: str, z: str, settings: Classifier, seeded: bool) -> Iterator[Method]:
+    """The row, and the one on z-scores across each patient's channels."""
+    yield _row(name, title, settings, seeded)
+    yield _row(f"{name}-z", f"{z} + patient-wise z-score", replace(settings, relative=True), seeded)
 
 
 ENTRIES = (
-    _row("logistic", "Logistic regression", logistic),
-    _row("rbf-svm", "RBF-SVM", rbf_svm),
-    _row("random-forest", "Random forest", random_forest, scaled=False),
-    _row("lightgbm", "LightGBM", lightgbm, scaled=False),
-    _row("logistic-z", "Logistic + patient-wise z-score", logistic, relative=True),
-    _row("rbf-svm-z", "RBF-SVM + patient-wise z-score", rbf_svm, relative=True),
+    *_both(
+        "logistic",
+        "Logistic regression",
+        "Logistic",
+        Classifier(
+            "sklearn.linear_model:LogisticRegression",
+            {"solver": "liblinear", "C": 1.0, "class_weight": "balanced", "max_iter": 2000},
+        ),
+        seeded=False,
+    ),
+    *_both(
+        "rbf-svm",
+        "RBF-SVM",
+        "RBF-SVM",
+        Classifier(
+            "sklearn.svm:SVC",
+            {"C": 1.0, "gamma": "scale", "class_weight": "balanced"},
+            platt_folds=5,
+        ),
+        seeded=True,
+    ),
+    _row(
+        "random-forest",
+        "Random forest",
+        Classifier(
+            "sklearn.ensemble:RandomForestClassifier",
+            {
+                "n_estimators": 300,
+                "max_depth": 5,
+                "min_samples_leaf": 2,
+                "max_features": "sqrt",
+                "class_weight": "balanced_subsample",
+                "n_jobs": 1,
+            },
+            scaled=False,
+        ),
+    ),
+    _row(
+        "lightgbm",
+        "LightGBM",
+        Classifier(
+            "lightgbm:LGBMClassifier",
+            {
+                "n_estimators": 300,
+                "num_leaves": 7,
+                "max_depth": 3,
+                "learning_rate": 0.05,
+                "min_child_samples": 10,
+                "class_weight": "balanced",
+                "deterministic": True,
+                "force_row_wise": True,
+                "n_jobs": 1,
+                "verbose": -1,
+            },
+            scaled=False,
+        ),
+        seeded=False,
+    ),
 )

@@ -1,73 +1,92 @@
-"""Neural controls on the 88-column channel table: DeepSets + BCE, MLP + patient-wise rank."""
+"""Networks on one row per channel: DeepSets + BCE, MLP + patient-wise rank, and the raw hybrid.
+
+They read the channel table; the hybrid, one of the richer inputs of the paper's Discussion, reads a
+channel's raw segments beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from epilens.evidence.views import channel_table
-from epilens.methods import Method, Scorer, seen_channels, seen_labels
-from epilens.plan import Plan, TrainingPlan
-from epilens.thresholds import select_threshold
+from epilens.methods import Method, Scorer, Training, seen_channels, seen_labels
+from epilens.methods.classical import relative_table
+from epilens.plan import TrainingPlan
+from epilens.provenance import resolve
 
 if TYPE_CHECKING:
     from epilens.networks.training import PatientTensors
 
-
-COLUMNS = 88
 Table = Callable[[xr.Dataset], np.ndarray]
-"""Patient → rows of its seen channels; the first 88 numbers are the channel table."""
+"""Patient → rows of its seen channels, those of the channel table first."""
 
 
-def _training(plan: Plan) -> TrainingPlan:
-    """The paper's settings of these controls: one patient per step."""
-    return TrainingPlan(
-        learning_rate=1e-3, weight_decay=1e-4, epochs=plan.baselines.epochs, batch=1
-    )
+@dataclass(frozen=True)
+class Control:
+    """A network on one row per channel, and how it is trained; epochs are the plan's."""
+
+    network: str
+    """As `module:class`; its first argument is the number of columns of the channel table."""
+    layers: Mapping[str, Any]
+    training: Mapping[str, Any]
+    """Of `epilens.plan.TrainingPlan`, one patient per step."""
 
 
-def fit_control(
-    make: Callable[[], Any],
-    table_of: Table,
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
+def fit_control(settings: Control, training: Training) -> Scorer:
+    """A network on the channel table."""
+    return _fit(settings, {}, lambda patient: channel_table(patient).to_numpy(), training)
+
+
+def fit_hybrid(settings: Control, training: Training) -> Scorer:
+    """A network on the channel table and the raw segments."""
+    return _fit(settings, {"samples": training.plan.traces.samples}, pack, training)
+
+
+def _fit(
+    settings: Control, sizes: Mapping[str, int], table_of: Table, training: Training
 ) -> Scorer:
-    """Train a network on one row per channel; missing values become the fit patients' means."""
+    """Train; missing values become the fit patients' means."""
     from epilens.networks.controls import weighted_share
-    from epilens.networks.training import build, fit_network, predict
+    from epilens.networks.training import Lesson, build, fit_network, predict
 
-    fill = _column_means([table_of(patient) for patient in fit])
-    is_ez = np.concatenate([seen_labels(patient) for patient in fit])
+    columns = channel_table(training.fit[0]).shape[1]
+    fill = _column_means([table_of(patient)[:, :columns] for patient in training.fit])
+    is_ez = np.concatenate([seen_labels(patient) for patient in training.fit])
     nez_weight = float(is_ez.sum() / (~is_ez).sum())
-    network = build(make, seed)
-    history = fit_network(
-        network,
+    network = build(
+        partial(resolve(settings.network), columns, **sizes, **settings.layers), training.seed
+    )
+    fit, validation = (
+        [_as_tensors(patient, table_of, fill) for patient in part]
+        for part in (training.fit, training.validation)
+    )
+    lesson = Lesson(
+        fit,
+        validation,
         partial(weighted_share, nez_weight=nez_weight),
-        [_as_tensors(patient, table_of, fill) for patient in fit],
-        [_as_tensors(patient, table_of, fill) for patient in validation],
-        select_threshold,
-        seed,
-        _training(plan),
+        training.seed,
+        TrainingPlan(epochs=training.plan.baselines.epochs, **settings.training),
     )
     return Scorer(
         lambda patient: predict(network, _as_tensors(patient, table_of, fill)),
-        history,
+        fit_network(network, lesson),
         notes={"nez_weight": nez_weight},
         tensors=dict(network.state_dict()),
     )
 
 
 def _column_means(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Of the 88 columns, from fit patients only; 0 where nobody has a value."""
-    table = np.concatenate([part[:, :COLUMNS] for part in tables])
-    there = np.isfinite(table)
-    return np.where(there, table, 0).sum(0) / np.maximum(there.sum(0), 1)
+    """Of each column, from fit patients only; 0 where nobody has a value."""
+    table = np.concatenate(tables)
+    finite = np.isfinite(table)
+    return np.where(finite, table, 0).sum(0) / np.maximum(finite.sum(0), 1)
 
 
 def _as_tensors(patient: xr.Dataset, table_of: Table, fill: np.ndarray) -> PatientTensors:
@@ -77,8 +96,8 @@ def _as_tensors(patient: xr.Dataset, table_of: Table, fill: np.ndarray) -> Patie
     from epilens.networks.training import PatientTensors
 
     table = table_of(patient).astype(np.float32)
-    columns = table[:, :COLUMNS]
-    table[:, :COLUMNS] = np.where(np.isfinite(columns), columns, fill)
+    columns = table[:, : len(fill)]
+    table[:, : len(fill)] = np.where(np.isfinite(columns), columns, fill)
     names = tuple(patient["channel"].values[seen_channels(patient)].tolist())
     everyone = torch.ones(len(names), dtype=torch.bool)
     is_ez = torch.from_numpy(seen_labels(patient)) if "is_ez" in patient else None
@@ -86,29 +105,58 @@ def _as_tensors(patient: xr.Dataset, table_of: Table, fill: np.ndarray) -> Patie
     return PatientTensors(patient.attrs["patient"], names, φ, everyone, everyone, is_ez)
 
 
-def _columns(patient: xr.Dataset) -> np.ndarray:
-    return channel_table(patient).to_numpy()
+def pack(patient: xr.Dataset) -> NDArray[np.float32]:
+    """Columns, then every segment after a flag whether it is whole: one row per seen channel."""
+    table = relative_table(patient).to_numpy(np.float32)
+    seen = seen_channels(patient)
+    whole = patient["trace_valid"].values & patient["valid"].any("window").values[:, None]
+    trace = np.moveaxis(patient["trace"].values[..., seen, :], 2, 0)  # (C, S, segment, time)
+    flags = np.moveaxis(whole[..., seen], 2, 0)[..., None]
+    segments = np.concatenate([flags, np.where(flags, trace, 0)], axis=-1, dtype=np.float32)
+    return np.hstack([table, segments.reshape(len(table), -1)])
 
 
-def _fit(
-    network: str,
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> Scorer:
-    from epilens.networks import controls
-
-    return fit_control(getattr(controls, network), _columns, fit, validation, seed, plan)
-
-
-def _row(name: str, title: str, network: str) -> Method:
-    fitter: Callable[..., Any] = partial(_fit, network)
-    reference = "the paper"
-    return Method(name, title, "cube", reference, fitter, network, reads=("baselines",))
+def _settings(network: str, **layers: Any) -> Control:
+    """With the paper's training of these controls."""
+    training = {
+        "learning_rate": 1e-3,
+        "weight_decay": 1e-4,
+        "batch": 1,
+        "patience": 6,
+        "least_epochs": 6,
+        "clip_norm": 1.0,
+    }
+    return Control(f"epilens.networks.controls:{network}", layers, training)
 
 
 ENTRIES = (
-    _row("deepsets", "DeepSets + BCE", "DeepSets"),
-    _row("mlp-rank", "MLP + patient-wise rank", "RankedMLP"),
+    Method(
+        name="deepsets",
+        title="DeepSets + BCE",
+        input="cube",
+        reference="the paper",
+        fitter=fit_control,
+        settings=_settings("DeepSets", hidden=96, embedded=64, dropout=0.15),
+        sections=("baselines",),
+    ),
+    Method(
+        name="mlp-rank",
+        title="MLP + patient-wise rank",
+        input="cube",
+        reference="the paper",
+        fitter=fit_control,
+        settings=_settings("RankedMLP", hidden=96, dropout=0.15),
+        sections=("baselines",),
+    ),
+    Method(
+        name="rich/hybrid",
+        title="Raw-window CNN + descriptors",
+        input="traces",
+        reference="the paper, Discussion",
+        fitter=fit_hybrid,
+        settings=_settings(
+            "Hybrid", convolutions=((16, 15, 4), (32, 9, 4)), hidden=96, dropout=0.15
+        ),
+        sections=("baselines", "traces"),
+    ),
 )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from epilens.evidence.views import Standardizer
-from epilens.methods import Method, Scorer
-from epilens.plan import Plan
-from epilens.thresholds import select_threshold
+from epilens.methods import Method, Scorer, Training
+from epilens.provenance import resolve
+
+if TYPE_CHECKING:
+    from epilens.networks.encoder import PatientNetwork
 
 
 @dataclass
@@ -23,35 +22,31 @@ class FittedNetwork(Scorer):
     standardizer: Standardizer | None = None
 
 
-def _fit(
-    make: Callable[[], tuple[Any, Any]],
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> FittedNetwork:
+def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork:
     """Standardize on fit patients, train, keep the epoch that validation patients prefer."""
-    from epilens.networks.training import as_tensors, build, fit_network, predict
+    from epilens.networks.training import Lesson, as_tensors, build, fit_network, predict
 
-    standardizer = Standardizer.fit(fit)
-    network_of, loss = make()
-    network = build(network_of, seed)
-    history = fit_network(
-        network,
-        loss,
-        [as_tensors(cube, standardizer) for cube in fit],
-        [as_tensors(cube, standardizer) for cube in validation],
-        select_threshold,
-        seed,
-        plan.training,
+    standardizer = Standardizer.fit(training.fit)
+    network = build(lambda: untrained(settings, standardizer.mean.size), training.seed)
+    fit, validation = (
+        [as_tensors(cube, standardizer) for cube in part]
+        for part in (training.fit, training.validation)
     )
+    lesson = Lesson(fit, validation, network.share, training.seed, training.plan.training)
     return FittedNetwork(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
-        history,
+        fit_network(network, lesson),
         tensors=_tensors(network, standardizer),
         network=network,
         standardizer=standardizer,
     )
+
+
+def untrained(settings: Mapping[str, Any], features: int) -> PatientNetwork:
+    """The network of a row, for so many views × descriptors."""
+    tree = dict(settings)
+    network = resolve(tree.pop("network"))
+    return network.of(tree | {"encoder": tree["encoder"] | {"features": features}})
 
 
 def _tensors(network: Any, standardizer: Standardizer) -> dict[str, Any]:
@@ -63,58 +58,86 @@ def _tensors(network: Any, standardizer: Standardizer) -> dict[str, Any]:
     return {k: v.contiguous() for k, v in network.state_dict().items()} | tensors
 
 
-def _prq(**changes: Any) -> tuple[Any, Any]:
-    """PRQ-Net and its loss; `encoder` holds changes to the encoder."""
-    from epilens.networks.encoder import EncoderSpec
-    from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, prq_share
-
-    if changes.pop("mean_over_seizures", False):
-        changes["aggregate"] = masked_mean_over_seizures
-    spec = PRQSpec(EncoderSpec(**changes.pop("encoder", {})), **changes)
-    return partial(PRQNet, spec), prq_share
+Ablation = tuple[str, str, str, Mapping[str, Any]]
+"""Name, title, reference, and what differs from the full network."""
 
 
-def _bcr(**changes: Any) -> tuple[Any, Any]:
-    """BCR-Net and its loss."""
-    from epilens.networks.bcr import BCRNet, BCRSpec, bcr_share
-    from epilens.networks.encoder import EncoderSpec
-
-    spec = BCRSpec(EncoderSpec(**changes.pop("encoder", {})), **changes)
-    return partial(BCRNet, spec), partial(bcr_share, spec=spec)
-
-
-def _row(name: str, title: str, reference: str, **changes: Any) -> Method:
-    make = _prq if name.startswith("prq") else _bcr
-    return Method(
-        name=name,
-        title=title,
-        input="cube",
-        reference=reference,
-        fitter=partial(_fit, partial(_remake, make, changes)),
-        spec=f"{make.__name__[1:]} {sorted(changes.items())}",
-        reads=("training",),
-    )
+def _rows(settings: Mapping[str, Any], rows: Sequence[Ablation]) -> Iterator[Method]:
+    """The full network and its ablations; a change of `encoder` leaves the rest of it."""
+    for name, title, reference, changes in rows:
+        encoder = settings["encoder"] | changes.get("encoder", {})
+        changed = {**settings, **changes, "encoder": encoder}
+        yield Method(name, title, "cube", reference, fit_branch, changed, sections=("training",))
 
 
-def _remake(make: Callable[..., tuple[Any, Any]], changes: dict[str, Any]) -> tuple[Any, Any]:
-    return make(**{key: dict(v) if isinstance(v, dict) else v for key, v in changes.items()})
-
-
-_TABLE, _QUANTILES = "component ablation table", "quantile table"
+_TABLE, _QUANTILES, _RELEASED = "component ablation table", "quantile table", "released code"
 
 ENTRIES = (
-    _row("prq", "PRQ-Net", "Eqs. 11-13"),
-    _row("prq/base", "PRQ-Net: base, no residual", _TABLE, residual=False),
-    _row("prq/temporal", "PRQ-Net: mean over seizures", _TABLE, mean_over_seizures=True),
-    _row("prq/absolute", "PRQ-Net without PRZ and RZ", _TABLE, encoder={"relative": False}),
-    _row("prq/q05", "PRQ-Net: Q05", _QUANTILES, quantile=0.05),
-    _row("prq/q20", "PRQ-Net: Q20", _QUANTILES, quantile=0.20),
-    _row("prq/released", "PRQ-Net as released", "released code", encoder={"projection": True}),
-    _row("bcr", "BCR-Net", "Eqs. 14-21"),
-    _row("bcr/base", "BCR-Net: BCE", _TABLE, boundary=0.0, coverage=0.0),
-    _row("bcr/q10", "BCR-Net: Q10 control", _TABLE, boundary=0.0, coverage=0.0, quantile_head=True),
-    _row("bcr/boundary", "BCR-Net: BCE + boundary", _TABLE, coverage=0.0),
-    _row("bcr/coverage", "BCR-Net: BCE + coverage", _TABLE, boundary=0.0),
-    _row("bcr/released", "BCR-Net as released", "released code", encoder={"projection": True}),
-    Method("cdel", "CDEL", "cube", "Eq. 9", None, "0.8 prq + 0.2 bcr", parts=("prq", "bcr")),
+    *_rows(
+        {
+            "network": "epilens.networks.prq:PRQNet",
+            "encoder": {
+                "D": 32,
+                "heads": 2,
+                "dropout": 0.4,
+                "relative": True,
+                "projection": False,
+            },
+            "residual": True,
+            "quantile": 0.10,
+            "aggregate": "quantile",
+        },
+        (
+            ("prq", "PRQ-Net", "Eqs. 11-13", {}),
+            ("prq/base", "PRQ-Net: base, no residual", _TABLE, {"residual": False}),
+            ("prq/temporal", "PRQ-Net: mean over seizures", _TABLE, {"aggregate": "mean"}),
+            (
+                "prq/absolute",
+                "PRQ-Net without PRZ and RZ",
+                _TABLE,
+                {"encoder": {"relative": False}},
+            ),
+            ("prq/q05", "PRQ-Net: Q05", _QUANTILES, {"quantile": 0.05}),
+            ("prq/q20", "PRQ-Net: Q20", _QUANTILES, {"quantile": 0.20}),
+            ("prq/released", "PRQ-Net as released", _RELEASED, {"encoder": {"projection": True}}),
+        ),
+    ),
+    *_rows(
+        {
+            "network": "epilens.networks.bcr:BCRNet",
+            "encoder": {
+                "D": 32,
+                "heads": 2,
+                "dropout": 0.4,
+                "relative": True,
+                "projection": False,
+            },
+            "boundary": 0.05,
+            "coverage": 0.08,
+            "quantile_head": False,
+            "quantile": 0.10,
+        },
+        (
+            ("bcr", "BCR-Net", "Eqs. 14-21", {}),
+            ("bcr/base", "BCR-Net: BCE", _TABLE, {"boundary": 0.0, "coverage": 0.0}),
+            (
+                "bcr/q10",
+                "BCR-Net: Q10 control",
+                _TABLE,
+                {"boundary": 0.0, "coverage": 0.0, "quantile_head": True},
+            ),
+            ("bcr/boundary", "BCR-Net: BCE + boundary", _TABLE, {"coverage": 0.0}),
+            ("bcr/coverage", "BCR-Net: BCE + coverage", _TABLE, {"boundary": 0.0}),
+            ("bcr/released", "BCR-Net as released", _RELEASED, {"encoder": {"projection": True}}),
+        ),
+    ),
+    Method(
+        name="cdel",
+        title="CDEL",
+        input="cube",
+        reference="Eq. 9",
+        fitter=None,
+        settings={"weight": 0.20},
+        parts=("prq", "bcr"),
+    ),
 )

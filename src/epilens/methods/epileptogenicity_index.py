@@ -6,8 +6,7 @@ channel; the index is large where it rises early and strongly. Normalised to the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.fft
@@ -15,20 +14,36 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
-from epilens.methods import Method, Scorer, once_per_patient, seen_channels
-from epilens.plan import IndexPlan, Plan
+from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods.plain import OVER_SEIZURES
+from epilens.plan import IndexPlan
 
-SLOW_HZ, FAST_HZ = (3.5, 12.4), (12.4, 97.0)
-"""θ and α; β and γ. The publication's bands meet at 7.4 and 24 Hz."""
 BLOCK = 32
 """Channels whose windows lie in memory together."""
 
 
-def energy_ratio(x: NDArray[np.floating], fs: float, plan: IndexPlan) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Index:
+    """Bands of the energy ratio, and how seizures become one number; the rest is in the plan."""
+
+    over: str = "median"
+    """`median` or `max`."""
+    slow_hz: tuple[float, float] = (3.5, 12.4)
+    """θ and α, which meet at 7.4 Hz in the publication."""
+    fast_hz: tuple[float, float] = (12.4, 97.0)
+    """β and γ, which meet at 24 Hz."""
+
+
+PUBLISHED = Index()
+
+
+def energy_ratio(
+    x: NDArray[np.floating], fs: float, plan: IndexPlan, bands: Index = PUBLISHED
+) -> NDArray[np.float64]:
     """ER of x : (channel, time) in sliding windows → (channel, window); 0 where x is flat."""
     length, step = round(plan.window_s * fs), max(1, round(plan.step_s * fs))
     f = scipy.fft.rfftfreq(length, 1 / fs)
-    slow, fast = ((f >= low) & (f < high) for low, high in (SLOW_HZ, FAST_HZ))
+    slow, fast = ((f >= low) & (f < high) for low, high in (bands.slow_hz, bands.fast_hz))
     used = slice(int(np.argmax(slow)), int(np.flatnonzero(fast | slow)[-1]) + 1)
     taper = np.hanning(length).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(x, length, axis=-1)[:, ::step]
@@ -61,12 +76,14 @@ def page_hinkley(ratio: NDArray[np.float64], step_s: float, plan: IndexPlan) -> 
     return np.where(over.any(1), start, -1)
 
 
-def seizure_index(x: NDArray[np.floating], fs: float, plan: IndexPlan) -> NDArray[np.float64]:
+def seizure_index(
+    x: NDArray[np.floating], fs: float, plan: IndexPlan, bands: Index = PUBLISHED
+) -> NDArray[np.float64]:
     """EI of every channel in one seizure, before normalisation; 0 where nothing rises."""
     if x.shape[1] < round(plan.window_s * fs):
         return np.zeros(len(x))
     step_s = max(1, round(plan.step_s * fs)) / fs
-    ratio = energy_ratio(x, fs, plan)
+    ratio = energy_ratio(x, fs, plan, bands)
     start = page_hinkley(ratio, step_s, plan)
     risen = start >= 0
     if not risen.any():
@@ -81,48 +98,43 @@ def seizure_index(x: NDArray[np.floating], fs: float, plan: IndexPlan) -> NDArra
 
 
 def epileptogenicity_index(
-    patient: xr.Dataset, plan: IndexPlan, over: str = "median"
+    patient: xr.Dataset, plan: IndexPlan, settings: Index = PUBLISHED
 ) -> NDArray[np.float64]:
     """EI of the seen channels in [0, 1]; over seizures by `median` or `max`."""
     parts = []
     for x, fs, _, valid in each_signal(patient, plan.start_s, plan.stop_s):
-        index = seizure_index(x, fs, plan)
+        index = seizure_index(x, fs, plan, settings)
         index /= index[valid].max() or 1
         parts.append(np.where(valid, index, np.nan))
-    together = np.nanmedian if over == "median" else np.nanmax
-    index = together(np.stack(parts)[:, seen_channels(patient)], axis=0)
+    index = OVER_SEIZURES[settings.over](np.stack(parts)[:, seen_channels(patient)], axis=0)
     return index / (index.max() or 1)
 
 
-def _fit(
-    over: str,
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> Scorer:
-    settings = plan.epileptogenicity_index
+def fit_index(settings: Index, training: Training) -> Scorer:
+    """The index itself, where large is EZ."""
+    plan = training.plan.epileptogenicity_index
 
     def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
-        return 1 - epileptogenicity_index(patient, settings, over)
+        return 1 - epileptogenicity_index(patient, plan, settings)
 
-    return Scorer(once_per_patient((over, settings), p_nez))
+    return Scorer(once_per_patient((settings, plan.model_dump()), p_nez))
 
 
-def _row(name: str, title: str, over: str) -> Method:
+def _row(name: str, title: str, settings: Index) -> Method:
     return Method(
         name=name,
         title=title,
         input="signals",
         reference="Bartolomei et al. 2008",
-        fitter=partial(_fit, over),
-        spec=f"epileptogenicity index, {over} over seizures",
-        reads=("epileptogenicity_index",),
+        fitter=fit_index,
+        settings=settings,
+        sections=("epileptogenicity_index",),
         training_free=True,
+        seeded=False,
     )
 
 
 ENTRIES = (
-    _row("epileptogenicity-index", "Epileptogenicity Index", "median"),
-    _row("epileptogenicity-index/max", "Epileptogenicity Index: maximum", "max"),
+    _row("epileptogenicity-index", "Epileptogenicity Index", Index()),
+    _row("epileptogenicity-index/max", "Epileptogenicity Index: maximum", Index(over="max")),
 )

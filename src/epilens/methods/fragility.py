@@ -8,19 +8,27 @@ moves an eigenvalue to the circle of radius `radius`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
-from epilens.methods import Method, Scorer, once_per_patient, seen_channels
-from epilens.methods.plain import as_ranks
-from epilens.plan import FragilityPlan, Plan
+from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods.plain import OVER_SEIZURES, as_ranks
+from epilens.plan import FragilityPlan
 
 BLOCK = 16
 """Windows that are solved together."""
+
+
+@dataclass(frozen=True)
+class Fragility:
+    """How seizures become one number; the rest is in the plan."""
+
+    over: str = "median"
+    """`median` or `max`."""
 
 
 def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:
@@ -81,8 +89,10 @@ def fragility_map(x: NDArray[np.floating], fs: float, plan: FragilityPlan) -> ND
     return out
 
 
-def fragility(patient: xr.Dataset, plan: FragilityPlan) -> NDArray[np.float64]:
-    """Mean fragility around onset of the seen channels, median over seizures."""
+def fragility(
+    patient: xr.Dataset, plan: FragilityPlan, over: str = "median"
+) -> NDArray[np.float64]:
+    """Mean fragility around onset of the seen channels, over seizures by `median` or `max`."""
     parts = []
     for x, fs, _, valid in each_signal(patient, plan.start_s, plan.stop_s):
         seizure = np.full(len(valid), np.nan)
@@ -92,17 +102,18 @@ def fragility(patient: xr.Dataset, plan: FragilityPlan) -> NDArray[np.float64]:
     # A channel whose seizures are all shorter than one window is as fragile as none.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        median = np.nanmedian(np.stack(parts)[:, seen_channels(patient)], axis=0)
-    return np.nan_to_num(median)
+        joined = OVER_SEIZURES[over](np.stack(parts)[:, seen_channels(patient)], axis=0)
+    return np.nan_to_num(joined)
 
 
-def _fit(
-    fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
-) -> Scorer:
+def fit_fragility(settings: Fragility, training: Training) -> Scorer:
+    """Ranks of the fragility."""
+    plan = training.plan.fragility
+
     def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
-        return as_ranks(fragility(patient, plan.fragility))
+        return as_ranks(fragility(patient, plan, settings.over))
 
-    return Scorer(once_per_patient(plan.fragility, p_nez))
+    return Scorer(once_per_patient((settings, plan.model_dump()), p_nez))
 
 
 ENTRIES = (
@@ -111,9 +122,10 @@ ENTRIES = (
         title="Neural fragility",
         input="signals",
         reference="Li et al. 2017, 2021",
-        fitter=_fit,
-        spec="neural fragility, columns, mean around onset, median over seizures, ranks",
-        reads=("fragility",),
+        fitter=fit_fragility,
+        settings=Fragility(),
+        sections=("fragility",),
         training_free=True,
+        seeded=False,
     ),
 )

@@ -3,69 +3,92 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from epilens.arrays import Floats
+from epilens.errors import MethodError
 from epilens.evidence.views import views
-from epilens.methods import Method, Scorer, seen_channels
-from epilens.plan import Plan
+from epilens.methods import Method, Scorer, Training, seen_channels
+
+OVER_SEIZURES = {"median": np.nanmedian, "max": np.nanmax}
+"""How the numbers of seizures become one, by name; NaN where a seizure lacks a channel."""
 
 
-def as_ranks(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Change:
+    """The descriptor whose change ranks the channels, and how the change is measured."""
+
+    descriptor: str
+    view: str = "z_delta"
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Scores from a hash of names."""
+
+    bits: int = 64
+
+
+def as_ranks(evidence: Floats) -> Floats:
     """Evidence for EZ (large: EZ) → p_nez: average rank from the top over n + 1."""
     from scipy.stats import rankdata
 
     return rankdata(-evidence) / (len(evidence) + 1)
 
 
-def change_after_onset(patient: xr.Dataset, descriptor: str) -> NDArray[np.float64]:
+def change_after_onset(patient: xr.Dataset, descriptor: str, view: str = "z_delta") -> Floats:
     """Median over seizures of the mean Z-Δ of a descriptor in windows that start at or after onset.
 
     Seen channels only; a seizure without such a window counts as no change.
     """
-    z = views(patient).sel(view="z_delta", descriptor=descriptor).values  # (S, W, C)
+    names = patient["descriptor"].values.tolist()
+    if descriptor not in names:
+        raise MethodError(
+            f"{patient.attrs['patient']}: expected the descriptor {descriptor}, found "
+            f"{', '.join(names)}. Describe the patient with a plan that has it."
+        )
+    φ = views(patient).sel(view=view, descriptor=descriptor).values  # (S, W, C)
     used = patient["valid"].values & (patient["start_s"].values >= 0)[..., None]
-    mean = np.where(used, z, 0).sum(1) / np.maximum(used.sum(1), 1)  # (S, C)
-    there = np.where(patient["valid"].values.any(1), mean, np.nan)
-    return np.nanmedian(there[:, seen_channels(patient)], axis=0)
+    mean = np.where(used, φ, 0).sum(1) / np.maximum(used.sum(1), 1)  # (S, C)
+    shown = np.where(patient["valid"].values.any(1), mean, np.nan)
+    return OVER_SEIZURES["median"](shown[:, seen_channels(patient)], axis=0)
 
 
-def _change(
-    descriptor: str,
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> Scorer:
-    return Scorer(lambda patient: as_ranks(change_after_onset(patient, descriptor)))
+def fit_change(settings: Change, training: Training) -> Scorer:
+    """Ranks of the change after onset."""
+    return Scorer(lambda p: as_ranks(change_after_onset(p, settings.descriptor, settings.view)))
 
 
-def _chance(
-    fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
-) -> Scorer:
+def fit_chance(settings: Chance, training: Training) -> Scorer:
     """Uniform scores that depend on the seed and on names only, never on the channels' order."""
 
-    def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
+    def p_nez(patient: xr.Dataset) -> Floats:
         names = patient["channel"].values[seen_channels(patient)]
-        keys = [f"{seed} {patient.attrs['patient']} {name}" for name in names]
-        digests = [hashlib.sha256(key.encode()).digest()[:8] for key in keys]
-        return np.array([int.from_bytes(digest) for digest in digests]) / 2**64
+        keys = [f"{training.seed} {patient.attrs['patient']} {name}" for name in names]
+        digests = [hashlib.sha256(key.encode()).digest()[: settings.bits // 8] for key in keys]
+        return np.array([int.from_bytes(digest) for digest in digests]) / 2**settings.bits
 
     return Scorer(p_nez)
 
 
 def _row(name: str, title: str, descriptor: str) -> Method:
-    fitter = partial(_change, descriptor)
-    spec = f"rank of the mean Z-Δ of {descriptor} after onset"
-    return Method(name, title, "cube", "beyond the paper", fitter, spec, training_free=True)
+    return Method(
+        name=name,
+        title=title,
+        input="cube",
+        reference="beyond the paper",
+        fitter=fit_change,
+        settings=Change(descriptor),
+        training_free=True,
+        seeded=False,
+    )
 
 
 ENTRIES = (
     _row("line-length-change", "Line-length change", "line_length"),
     _row("high-frequency-change", "High-frequency energy change", "log_high_gamma_power"),
-    Method("random", "Chance", "cube", "chance", _chance, "chance", training_free=True),
+    Method("random", "Chance", "cube", "chance", fit_chance, Chance(), training_free=True),
 )

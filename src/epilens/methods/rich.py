@@ -1,34 +1,64 @@
 """The richer inputs of the paper's Discussion, under the same protocol.
 
-Three add columns to the 88 of a channel and use logistic regression with patient-wise z-scores:
+Each adds columns to those of a channel and uses logistic regression with patient-wise z-scores:
 connectivity and graph-node features, HFO-lite markers (80-150 Hz), and the residual of every column
-from its neighbours in the patient's graph. The fourth joins a CNN on raw segments with the columns.
+from its neighbours in the patient's graph. (A fourth, a CNN on raw segments beside the columns, is
+with the other networks on columns in `controls`.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Floats
 from epilens.evidence.signals import each_signal
 from epilens.evidence.views import channel_table
 from epilens.evidence.windows import band_limit
-from epilens.methods import Method, Scorer, seen_channels
-from epilens.methods.classical import fit_table, logistic, patient_z_score
-from epilens.plan import FilterPlan, Plan
+from epilens.methods import Method, Scorer, Training, seen_channels
+from epilens.methods.classical import Classifier, fit_table, patient_z_score, relative_table
+from epilens.plan import FilterPlan
+from epilens.provenance import resolve
 
-BEFORE_S, AFTER_S = (-30.0, -2.0), (0.0, 20.0)
-HFO_HZ, HFO_SD = (80.0, 150.0), 3.0
-Columns = Callable[[NDArray[np.floating], float], NDArray[np.float64]]
+Interval = tuple[float, float]
+BEFORE_S: Interval = (-30.0, -2.0)
+AFTER_S: Interval = (0.0, 20.0)
+"""From onset."""
+Columns = Callable[[NDArray[np.floating], float], Floats]
 """(signal (channel, time), rate) → (channel, column)."""
 
 
-def graph(x: NDArray[np.floating]) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class MoreColumns:
+    """Columns beside the channel table: before onset, after it, and their change."""
+
+    classifier: Classifier
+    columns: str
+    """Signal and rate → columns of every channel, as `module:function`."""
+    count: int
+    """How many there are in all."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """What else the function is given."""
+    before_s: Interval = BEFORE_S
+    after_s: Interval = AFTER_S
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The residual of every column from its neighbours in the graph of this interval."""
+
+    classifier: Classifier
+    interval_s: Interval = BEFORE_S
+
+
+def graph(x: NDArray[np.floating]) -> Floats:
     """|correlation| between channels without the diagonal; a flat channel has no neighbours."""
     x = np.asarray(x, np.float64)
     x = x - x.mean(axis=1, keepdims=True)
@@ -39,7 +69,7 @@ def graph(x: NDArray[np.floating]) -> NDArray[np.float64]:
     return weights
 
 
-def node_features(x: NDArray[np.floating], fs: float) -> NDArray[np.float64]:
+def node_features(x: NDArray[np.floating], fs: float) -> Floats:
     """Strength, clustering (Onnela) and eigenvector centrality of every channel of the graph."""
     W = graph(x)
     n = len(W)
@@ -51,27 +81,38 @@ def node_features(x: NDArray[np.floating], fs: float) -> NDArray[np.float64]:
     return np.stack([strength, clustering, np.abs(vectors[:, values.argmax()])], axis=1)
 
 
-def hfo_markers(x: NDArray[np.floating], fs: float) -> NDArray[np.float64]:
-    """Log mean envelope and events per second (3 SD above the mean) at 80-150 Hz.
+def hfo_markers(
+    x: NDArray[np.floating],
+    fs: float,
+    band_hz: Interval = (80.0, 150.0),
+    sd: float = 3.0,
+    smooth_s: float = 0.02,
+) -> Floats:
+    """Log mean envelope and events per second (`sd` above the mean) in a band.
 
-    A rate below 180 Hz shows nothing of this band: its markers are missing.
+    A rate that shows nothing of the band (below 180 Hz for 80 Hz) has no markers: they are missing.
     """
-    if fs / 2 <= HFO_HZ[0] / 0.9:
+    if fs / 2 <= band_hz[0] / 0.9:
         return np.full((len(x), 2), np.nan)
     band = band_limit(
-        np.asarray(x, np.float32), fs, FilterPlan(low_hz=HFO_HZ[0], high_hz=HFO_HZ[1])
+        np.asarray(x, np.float32), fs, FilterPlan(low_hz=band_hz[0], high_hz=band_hz[1])
     )
-    width = max(1, round(0.02 * fs))
+    width = max(1, round(smooth_s * fs))
     power = np.cumsum(band.astype(np.float64) ** 2, axis=1)
     envelope = np.sqrt(np.maximum(power[:, width:] - power[:, :-width], 0) / width)
-    cut = envelope.mean(1, keepdims=True) + HFO_SD * envelope.std(1, keepdims=True)
+    cut = envelope.mean(1, keepdims=True) + sd * envelope.std(1, keepdims=True)
     events = np.diff((envelope > cut).astype(np.int8), axis=1) == 1
     return np.stack([np.log(envelope.mean(1) + 1e-6), events.sum(1) * fs / x.shape[1]], axis=1)
 
 
-def over_seizures(patient: xr.Dataset, columns: Columns) -> NDArray[np.float64]:
-    """Columns before and after onset and their change, mean over seizures: seen channels first."""
-    pieces = zip(each_signal(patient, *BEFORE_S), each_signal(patient, *AFTER_S), strict=True)
+def over_seizures(
+    patient: xr.Dataset,
+    columns: Columns,
+    before_s: Interval = BEFORE_S,
+    after_s: Interval = AFTER_S,
+) -> Floats:
+    """Columns before and after onset and their change, mean over seizures, of the seen channels."""
+    pieces = zip(each_signal(patient, *before_s), each_signal(patient, *after_s), strict=True)
     parts = []
     for (before, fs, _, valid), (after, _, _, _) in pieces:
         if min(before.shape[1], after.shape[1]) < 2 * fs:
@@ -83,82 +124,79 @@ def over_seizures(patient: xr.Dataset, columns: Columns) -> NDArray[np.float64]:
     if not parts:
         return np.full((int(seen_channels(patient).sum()), 1), np.nan)
     stack = np.stack(parts)[:, seen_channels(patient)]
-    there = np.isfinite(stack)
-    total = np.where(there, stack, 0).sum(0)
-    return np.where(there.any(0), total / np.maximum(there.sum(0), 1), np.nan)
+    finite = np.isfinite(stack)
+    total = np.where(finite, stack, 0).sum(0)
+    return np.where(finite.any(0), total / np.maximum(finite.sum(0), 1), np.nan)
 
 
-def with_columns(columns: Columns, count: int, patient: xr.Dataset) -> pd.DataFrame:
+def with_columns(more: Floats, count: int, patient: xr.Dataset) -> pd.DataFrame:
     """The channel table with more columns, z-scored across the patient's channels."""
     table = channel_table(patient)
-    more = over_seizures(patient, columns)
     if more.shape[1] != count:  # no seizure long enough: missing, and imputed by fit means
         more = np.full((len(table), count), np.nan)
     names = [f"more/{i}" for i in range(count)]
     return patient_z_score(table.join(pd.DataFrame(more, index=table.index, columns=names)))
 
 
-def with_residual(patient: xr.Dataset) -> pd.DataFrame:
+def with_residual(patient: xr.Dataset, interval_s: Interval = BEFORE_S) -> pd.DataFrame:
     """The channel table and, beside each column, its difference from the graph's neighbours."""
-    table = patient_z_score(channel_table(patient))
+    table = relative_table(patient)
     seen = seen_channels(patient)
-    W, there = np.zeros((seen.sum(),) * 2), np.zeros((seen.sum(),) * 2)
-    for x, _, _, valid in each_signal(patient, *BEFORE_S):
+    W, seizures = np.zeros((seen.sum(),) * 2), np.zeros((seen.sum(),) * 2)
+    for x, _, _, valid in each_signal(patient, *interval_s):
         both = np.outer(valid[seen], valid[seen])
         W += np.where(both, graph(x[seen]), 0)
-        there += both
-    W /= np.maximum(there, 1)
+        seizures += both
+    W /= np.maximum(seizures, 1)
     degree = W.sum(1, keepdims=True)
     around = np.divide(W, degree, out=np.zeros_like(W), where=degree > 0) @ table.to_numpy()
     return table.join((table - around).add_prefix("residual/"))
 
 
-def _fit(
-    table_of: Callable[[xr.Dataset], pd.DataFrame],
-    fit: Sequence[xr.Dataset],
-    validation: Sequence[xr.Dataset],
-    seed: int,
-    plan: Plan,
-) -> Scorer:
-    return fit_table(logistic, True, table_of, fit, seed)
+def fit_columns(settings: MoreColumns, training: Training) -> Scorer:
+    """A classifier on the channel table and more columns."""
+    columns = partial(resolve(settings.columns), **settings.arguments)
+
+    def table_of(patient: xr.Dataset) -> pd.DataFrame:
+        more = over_seizures(patient, columns, settings.before_s, settings.after_s)
+        return with_columns(more, settings.count, patient)
+
+    return fit_table(settings.classifier, table_of, training)
 
 
-def _hybrid(
-    fit: Sequence[xr.Dataset], validation: Sequence[xr.Dataset], seed: int, plan: Plan
-) -> Scorer:
-    from epilens.methods.controls import fit_control
-    from epilens.networks.controls import Hybrid
-
-    return fit_control(Hybrid, _pack, fit, validation, seed, plan)
+def fit_residual(settings: Residual, training: Training) -> Scorer:
+    """A classifier on the channel table and its residual from the graph."""
+    table_of = partial(with_residual, interval_s=settings.interval_s)
+    return fit_table(settings.classifier, table_of, training)
 
 
-def _pack(patient: xr.Dataset) -> NDArray[np.float32]:
-    """Columns, then every segment with a flag whether it is there: one row per seen channel."""
-    table = patient_z_score(channel_table(patient)).to_numpy(np.float32)
-    seen = seen_channels(patient)
-    there = patient["trace_valid"].values & patient["valid"].any("window").values[:, None]
-    trace = np.moveaxis(patient["trace"].values[..., seen, :], 2, 0)  # (C, S, segment, time)
-    flags = np.moveaxis(there[..., seen], 2, 0)[..., None]
-    segments = np.concatenate([flags, np.where(flags, trace, 0)], axis=-1, dtype=np.float32)
-    return np.hstack([table, segments.reshape(len(table), -1)])
-
-
-def _row(name: str, title: str, table_of: Callable[[xr.Dataset], pd.DataFrame]) -> Method:
+def _row(name: str, title: str, fitter: Any, settings: MoreColumns | Residual) -> Method:
     reference = "the paper, Discussion"
-    return Method(name, title, "signals", reference, partial(_fit, table_of), f"{name} 1")
+    return Method(name, title, "signals", reference, fitter, settings, seeded=False)
 
+
+LOGISTIC = Classifier(
+    "sklearn.linear_model:LogisticRegression",
+    {"solver": "liblinear", "C": 1.0, "class_weight": "balanced", "max_iter": 2000},
+)
 
 ENTRIES = (
-    _row("rich/connectivity", "Connectivity, graph nodes", partial(with_columns, node_features, 9)),
-    _row("rich/hfo", "HFO-lite markers, 80-150 Hz", partial(with_columns, hfo_markers, 6)),
-    _row("rich/graph-residual", "Graph residual", with_residual),
-    Method(
-        name="rich/hybrid",
-        title="Raw-window CNN + descriptors",
-        input="traces",
-        reference="the paper, Discussion",
-        fitter=_hybrid,
-        spec="rich/hybrid 1",
-        reads=("baselines", "traces"),
+    _row(
+        "rich/connectivity",
+        "Connectivity, graph nodes",
+        fit_columns,
+        MoreColumns(LOGISTIC, "epilens.methods.rich:node_features", 9),
     ),
+    _row(
+        "rich/hfo",
+        "HFO-lite markers, 80-150 Hz",
+        fit_columns,
+        MoreColumns(
+            LOGISTIC,
+            "epilens.methods.rich:hfo_markers",
+            6,
+            {"band_hz": (80.0, 150.0), "sd": 3.0, "smooth_s": 0.02},
+        ),
+    ),
+    _row("rich/graph-residual", "Graph residual", fit_residual, Residual(LOGISTIC)),
 )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from epilens.networks.encoder import Batch, Encoder, EncoderSpec, bce
+from epilens.networks.encoder import (
+    Batch,
+    Encoder,
+    EncoderSpec,
+    HeldDecision,
+    PatientNetwork,
+    bce,
+)
 from epilens.networks.prq import Q_CLAMP, masked_quantile
 
 TAU_R, TAU_K = 0.10, 0.25
@@ -28,8 +36,10 @@ class BCRSpec:
     quantile: float = 0.10
 
 
-class BCRNet(nn.Module):
+class BCRNet(PatientNetwork):
     """BCR-Net: EZ logit of every channel of one patient."""
+
+    sign = -1
 
     def __init__(self, spec: BCRSpec | None = None):
         super().__init__()
@@ -41,18 +51,35 @@ class BCRNet(nn.Module):
             nn.LayerNorm(self.spec.encoder.D), nn.Linear(self.spec.encoder.D, 1)
         )
 
-    def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """φ : (S, W, C, 36). valid : (S, W, C). Returns (C,): EZ logit e."""
-        z, m, r = self.encoder(φ, valid)
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Self:
+        """From plain values."""
+        fields: dict[str, Any] = dict(tree) | {"encoder": EncoderSpec(**tree["encoder"])}
+        return cls(BCRSpec(**fields))
+
+    def tree(self) -> dict[str, Any]:
+        """The plain values of its settings."""
+        return asdict(self.spec)
+
+    def decide(self, z: Tensor, m: Tensor) -> Tensor:
+        """EZ logit e."""
+        # The control does not read r, but draws the same dropout as the others.
+        return self._logit(self.encoder.context(z, m), z, m)
+
+    def _logit(self, r: Tensor, z: Tensor, m: Tensor) -> Tensor:
         if not self.spec.quantile_head:
             return self.ez_head(r).squeeze(-1)
         u = self.seizure_head(z).squeeze(-1).sigmoid()
         q = masked_quantile(u, m, self.spec.quantile)
         return -q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
 
-    def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """Probability of NEZ: 1 - sigm(e) (Eq. 9)."""
-        return (-self(φ, valid)).sigmoid()
+    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+        """Beyond the encoder, a channel's logit is its own."""
+        return self._logit
+
+    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+        """Its part of the loss (Eqs. 18-21)."""
+        return bcr_share(logit, is_ez, batch, self.spec)
 
 
 def boundary_sets(e: Tensor, is_ez: Tensor) -> tuple[Tensor, Tensor]:

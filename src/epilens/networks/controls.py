@@ -1,34 +1,39 @@
-"""Networks on one row per channel: the two neural controls of the paper, and the raw hybrid."""
+"""Networks on one row per channel: the two neural controls of the paper, and the raw hybrid.
+
+`columns` is the width of the channel table: 88 for the paper's nine descriptors.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
 
-COLUMNS, HIDDEN, EMBEDDED, DROPOUT = 88, 96, 64, 0.15
-
 
 class DeepSets(nn.Module):
     """Channel embedding beside the mean and the maximum over the patient's channels."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, columns: int = 88, hidden: int = 96, embedded: int = 64, dropout: float = 0.15
+    ) -> None:
         super().__init__()
         self.embed = nn.Sequential(
-            nn.LayerNorm(COLUMNS),
-            nn.Linear(COLUMNS, HIDDEN),
+            nn.LayerNorm(columns),
+            nn.Linear(columns, hidden),
             nn.GELU(),
-            Dropout(DROPOUT),
-            nn.Linear(HIDDEN, EMBEDDED),
+            Dropout(dropout),
+            nn.Linear(hidden, embedded),
             nn.GELU(),
         )
         self.head = nn.Sequential(
-            nn.Linear(3 * EMBEDDED, HIDDEN), nn.GELU(), Dropout(DROPOUT), nn.Linear(HIDDEN, 1)
+            nn.Linear(3 * embedded, hidden), nn.GELU(), Dropout(dropout), nn.Linear(hidden, 1)
         )
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """φ : (C, 88) of seen channels. Returns (C,): logit of the NEZ probability."""
+        """φ : (C, columns) of seen channels. Returns (C,): logit of the NEZ probability."""
         h = self.embed(φ)
         together = torch.cat([h.mean(0), h.amax(0)]).expand(len(h), -1)
         return self.head(torch.cat([h, together], -1)).squeeze(-1)
@@ -41,18 +46,18 @@ class DeepSets(nn.Module):
 class RankedMLP(nn.Module):
     """A channel-wise MLP; its scores become ranks within the patient."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int = 88, hidden: int = 96, dropout: float = 0.15) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.LayerNorm(COLUMNS),
-            nn.Linear(COLUMNS, HIDDEN),
+            nn.LayerNorm(columns),
+            nn.Linear(columns, hidden),
             nn.GELU(),
-            Dropout(DROPOUT),
-            nn.Linear(HIDDEN, 1),
+            Dropout(dropout),
+            nn.Linear(hidden, 1),
         )
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """φ : (C, 88) of seen channels. Returns (C,): logit of the NEZ probability."""
+        """φ : (C, columns) of seen channels. Returns (C,): logit of the NEZ probability."""
         return self.layers(φ).squeeze(-1)
 
     def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
@@ -61,30 +66,39 @@ class RankedMLP(nn.Module):
 
 
 class Hybrid(nn.Module):
-    """A CNN on raw segments, averaged over a channel's segments, beside its 88 columns."""
+    """A CNN on raw segments, averaged over a channel's segments, beside its columns.
 
-    def __init__(self, samples: int = 800) -> None:
+    convolutions : channels, kernel and stride of each.
+    """
+
+    def __init__(
+        self,
+        columns: int = 88,
+        samples: int = 800,
+        convolutions: Sequence[tuple[int, int, int]] = ((16, 15, 4), (32, 9, 4)),
+        hidden: int = 96,
+        dropout: float = 0.15,
+    ) -> None:
         super().__init__()
-        self.samples = samples
-        self.segment = nn.Sequential(
-            nn.Conv1d(1, 16, 15, 4),
-            nn.GELU(),
-            nn.Conv1d(16, 32, 9, 4),
-            nn.GELU(),
-            nn.AdaptiveAvgPool1d(1),
-            nn.Flatten(),
-        )
+        self.columns, self.samples, width = columns, samples, 1
+        layers: list[nn.Module] = []
+        for channels, kernel, stride in convolutions:
+            layers += [nn.Conv1d(width, channels, kernel, stride), nn.GELU()]
+            width = channels
+        self.segment = nn.Sequential(*layers, nn.AdaptiveAvgPool1d(1), nn.Flatten())
         self.head = nn.Sequential(
-            nn.Linear(COLUMNS + 32, HIDDEN), nn.GELU(), Dropout(DROPOUT), nn.Linear(HIDDEN, 1)
+            nn.Linear(columns + width, hidden), nn.GELU(), Dropout(dropout), nn.Linear(hidden, 1)
         )
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """φ : (C, 88 + K (1 + samples)): columns, then K segments, each after its flag."""
-        columns, packed = φ[:, :COLUMNS], φ[:, COLUMNS:].reshape(len(φ), -1, 1 + self.samples)
-        there = packed[..., 0] > 0
-        embedded = φ.new_zeros(*there.shape, 32)
-        embedded[there] = self.segment(packed[..., 1:][there].unsqueeze(1))
-        return self.head(torch.cat([columns, masked_mean(embedded, there, 1)], -1)).squeeze(-1)
+        """φ : (C, columns + K (1 + samples)): columns, then K segments, each after its flag."""
+        columns, packed = φ.split([self.columns, φ.shape[1] - self.columns], 1)
+        packed = packed.reshape(len(φ), -1, 1 + self.samples)
+        whole = packed[..., 0] > 0
+        segments = self.segment(packed[..., 1:][whole].unsqueeze(1))
+        embedded = φ.new_zeros(*whole.shape, segments.shape[-1])
+        embedded[whole] = segments
+        return self.head(torch.cat([columns, masked_mean(embedded, whole, 1)], -1)).squeeze(-1)
 
     def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
         """Probability of NEZ."""

@@ -1,13 +1,16 @@
-"""The encoder of both branches (Eqs. 5-8): window MLP, channel attention, pooling, PRZ.
+"""The encoder of both branches (Eqs. 5-8), and the two stages of a network around it.
 
 Masks travel beside the tensors; what is masked never reaches a valid channel. Dropout draws from a
 generator that the caller gives, so nothing depends on global state.
+
+S seizures, W windows, C channels, F features of a window (views × descriptors), D of a seizure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -24,6 +27,7 @@ class EncoderSpec:
     """Sizes of the encoder, and what an ablation changes in it."""
 
     features: int = 36
+    """Views × descriptors of the fit patients; 36 for the paper's nine descriptors."""
     D: int = 32
     heads: int = 2
     dropout: float = 0.4
@@ -120,16 +124,22 @@ def masked_std(x: Tensor, m: Tensor, dim: int) -> Tensor:
     return var.where(spread, 1.0).sqrt().where(spread, 0.0)
 
 
-def prz(g: Tensor, valid: Tensor) -> Tensor:
-    """Patient-relative z-score of every feature across valid channels (Eq. 8).
-
-    g : (C, D). valid : (C,) bool. The population variance has a floor of 1e-6; 0 where not valid.
-    """
+def mean_and_scale(g: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+    """Of every feature across valid channels: (D,) each. The variance has a floor of 1e-6."""
     w = valid.unsqueeze(-1).to(g.dtype)
     n = w.sum(0).clamp_min(1)
     mean = (g * w).sum(0) / n
     var = ((g - mean).square() * w).sum(0) / n
-    return (g - mean) / var.clamp_min(VARIANCE_FLOOR).sqrt() * w
+    return mean, var.clamp_min(VARIANCE_FLOOR).sqrt()
+
+
+def prz(g: Tensor, valid: Tensor) -> Tensor:
+    """Patient-relative z-score of every feature across valid channels (Eq. 8).
+
+    g : (C, D). valid : (C,) bool. Of the population; 0 where not valid.
+    """
+    mean, scale = mean_and_scale(g, valid)
+    return (g - mean) / scale * valid.unsqueeze(-1).to(g.dtype)
 
 
 class Encoder(nn.Module):
@@ -153,9 +163,14 @@ class Encoder(nn.Module):
         self.patient_context = ChannelAttention(spec.context, spec.heads, spec.dropout)
 
     def forward(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """φ : (S, W, C, 36). valid : (S, W, C). Returns z (S, C, D), m (S, C), r (C, D').
+        """φ : (S, W, C, F). valid : (S, W, C). Returns z (S, C, D), m (S, C), r (C, D')."""
+        z, m = self.windows(φ, valid)
+        return z, m, self.context(z, m)
 
-        One pass over all seizures and windows. m says which seizures show a channel.
+    def windows(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        """Seizure features z (S, C, D), and which seizures show a channel, m (S, C).
+
+        One pass over all seizures and windows; no seizure sees another.
         """
         S, W, C, _ = φ.shape
         # Windows in which no channel is valid add nothing; leave them out of the attention.
@@ -163,23 +178,81 @@ class Encoder(nn.Module):
         used = flat.any(1)
         φ = φ.reshape(S * W, C, -1)
         if used.all():
-            H = self._windows(φ, flat)
+            H = self._blocks(φ, flat)
         else:
-            h = self._windows(φ[used], flat[used])
+            h = self._blocks(φ[used], flat[used])
             H = h.new_zeros(S * W, C, h.shape[-1])
             H[used] = h
-        z = masked_mean(H.view(S, W, C, -1), valid, dim=1)  # (S, C, D)
-        m = valid.any(1)
-        g = torch.cat([masked_mean(z, m, dim=0), masked_std(z, m, dim=0)], -1)  # (C, 2D)
-        g, seen = self.projection(g), m.any(0)
-        if self.spec.relative:
-            g = prz(g, seen)
-        return z, m, self.patient_context(g[None], seen[None])[0]
+        return masked_mean(H.view(S, W, C, -1), valid, dim=1), valid.any(1)
 
-    def _windows(self, φ: Tensor, valid: Tensor) -> Tensor:
+    def _blocks(self, φ: Tensor, valid: Tensor) -> Tensor:
         """Embed windows in blocks whose attention weights stay in the cache."""
         blocks = zip(φ.split(BLOCK), valid.split(BLOCK), strict=True)
         return torch.cat([self.window_context(self.window_mlp(x), m) for x, m in blocks])
+
+    def pool(self, z: Tensor, m: Tensor) -> Tensor:
+        """Mean and spread over the seizures that show a channel: (C, D')."""
+        return self.projection(torch.cat([masked_mean(z, m, 0), masked_std(z, m, 0)], -1))
+
+    def context(self, z: Tensor, m: Tensor) -> Tensor:
+        """Seizures pooled, relative to the patient, beside its other channels: r (C, D')."""
+        g, seen = self.pool(z, m), m.any(0)
+        if self.spec.relative:
+            g = prz(g, seen)
+        return self.patient_context(g[None], seen[None])[0]
+
+
+HeldDecision = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""(r, z, m) of some channels → their logits."""
+
+
+class PatientNetwork(nn.Module):
+    """A network on one patient, in two stages: embed the windows, decide on the channels.
+
+    Embedding is nearly all the work, and does not depend on which seizures are put together
+    afterwards: one embedding serves the patient's score and those of any of its seizures.
+    """
+
+    sign: int
+    """1 where the logit is that of NEZ, -1 where it is that of EZ."""
+    encoder: Encoder
+
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Self:
+        """An untrained network from the plain values of its settings."""
+        raise NotImplementedError
+
+    def tree(self) -> dict[str, Any]:
+        """The plain values of its settings; `of` makes the same network of them."""
+        raise NotImplementedError
+
+    def embed(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        """φ : (S, W, C, F). valid : (S, W, C). Returns z (S, C, D), and m (S, C): who is shown."""
+        return self.encoder.windows(φ, valid)
+
+    def decide(self, z: Tensor, m: Tensor) -> Tensor:
+        """Logit of every channel (C,) from the seizure features."""
+        raise NotImplementedError
+
+    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+        """`decide` for channels by themselves: what it takes from all channels stays as in z, m."""
+        raise NotImplementedError
+
+    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+        """What one patient adds to the loss of its batch."""
+        raise NotImplementedError
+
+    def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """φ : (S, W, C, F). valid : (S, W, C). Returns (C,): the logit."""
+        return self.decide(*self.embed(φ, valid))
+
+    def p_nez_of(self, z: Tensor, m: Tensor) -> Tensor:
+        """Probability of NEZ from the seizure features."""
+        return (self.sign * self.decide(z, m)).sigmoid()
+
+    def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
+        """Probability of NEZ (Eqs. 9, 13)."""
+        return self.p_nez_of(*self.embed(φ, valid))
 
 
 def bce(logit: Tensor, target: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ model.json            members, specs, threshold, fusion weight, assurance, plan,
 MODEL_CARD.md         the same for people
 member-NN.safetensors weights of both branches and their standardizers
 
-`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written by
-`epilens.evaluation.deploy` and read by `epilens.localize`.
+`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written and
+read by `epilens.evaluation.certainty`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,14 @@ import torch
 import xarray as xr
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import Tensor, nn
+from torch import Tensor
 
 from epilens.errors import ModelError
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.fusion import fuse_scores
-from epilens.networks.bcr import BCRNet, BCRSpec
-from epilens.networks.encoder import EncoderSpec
-from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures, masked_quantile
+from epilens.networks.bcr import BCRNet
+from epilens.networks.encoder import PatientNetwork
+from epilens.networks.prq import PRQNet
 from epilens.networks.training import as_tensors, predict
 from epilens.storage import check_folder, is_own, replace_folder
 
@@ -39,7 +38,15 @@ FORMAT = 2
 KIND = "a model"
 CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
-_AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
+NETWORKS: dict[str, type[PatientNetwork]] = {"prq": PRQNet, "bcr": BCRNet}
+"""The branches of a member."""
+PAPER_DESCRIPTORS = (
+    *("log_delta_power", "log_theta_power", "log_beta_power", "log_low_gamma_power"),
+    *("log_high_gamma_power", "rms", "variance", "line_length", "spectral_entropy"),
+)
+PAPER_VIEWS = ("abs", "delta", "z_delta", "log_ratio")
+"""What the networks of the paper, and of its released code, read; a model can have been trained on
+others, and then says so."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Branch:
     It predicts in double precision, so that machines agree; its weights are single precision.
     """
 
-    network: nn.Module
+    network: PatientNetwork
     standardizer: Standardizer
 
     def __post_init__(self) -> None:
@@ -81,9 +88,24 @@ class Model:
     """Plan, training cohort, source, notes: plain JSON."""
     assurance: Mapping[str, Any] = field(default_factory=dict)
     """Calibration, set of contacts, distances to the cohort; empty where nothing is known."""
+    descriptors: tuple[str, ...] = PAPER_DESCRIPTORS
+    views: tuple[str, ...] = PAPER_VIEWS
+    """What it was trained on, in the order of its standardizers."""
+
+    def check(self, cube: xr.Dataset) -> None:
+        """Refuse a patient whose evidence is not what the networks were trained on."""
+        descriptors = tuple(cube["descriptor"].values.tolist())
+        if (descriptors, VIEWS) != (self.descriptors, self.views):
+            raise ModelError(
+                f"{cube.attrs.get('patient', 'cube')}: expected the descriptors "
+                f"{', '.join(self.descriptors)} (as {', '.join(self.views)}) that the model was "
+                f"trained on, found {', '.join(descriptors)} (as {', '.join(VIEWS)}). Describe the "
+                "patient with the model's plan."
+            )
 
     def predict(self, cube: xr.Dataset) -> pd.DataFrame:
         """Mean over members: channel, p_nez, p_prq, p_bcr, and the spread of p_nez over members."""
+        self.check(cube)
         prq = np.array([member.prq.p_nez(cube) for member in self.members])
         bcr = np.array([member.bcr.p_nez(cube) for member in self.members])
         fused = fuse_scores(prq, bcr, self.weight)
@@ -118,9 +140,9 @@ def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
         "format": FORMAT,
         "threshold": model.threshold,
         "weight": model.weight,
-        "descriptors": list(DESCRIPTORS),
-        "views": list(VIEWS),
-        "specs": {"prq": _spec_tree(first.prq), "bcr": _spec_tree(first.bcr)},
+        "descriptors": list(model.descriptors),
+        "views": list(model.views),
+        "specs": {"prq": first.prq.network.tree(), "bcr": first.bcr.network.tree()},
         "members": [
             {"file": name, "seed": m.seed, "fold": m.fold}
             for name, m in zip(files, model.members, strict=True)
@@ -144,17 +166,24 @@ def sign(tree: Mapping[str, Any]) -> bytes:
 
 
 def open_model(path: str | Path) -> Model:
-    """Open a model folder; a changed byte, another format or other descriptors are refused."""
+    """Open a model folder; a changed byte or another format is refused."""
     path = Path(path)
     tree = read_model_json(path)
     members = []
     for about in tree["members"]:
         name = str(about["file"])
         content = _read(path, name, tree["sha256"].get(name, ""))
-        members.append(_unpack(content, tree["specs"], about, path / name))
+        members.append(_unpack(content, tree, about, path / name))
     _read(path, CARD, tree["sha256"].get(CARD, ""))
-    about, assurance = tree["about"], tree.get("assurance", {})
-    return Model(tuple(members), tree["threshold"], tree["weight"], about, assurance)
+    return Model(
+        members=tuple(members),
+        threshold=tree["threshold"],
+        weight=tree["weight"],
+        about=tree["about"],
+        assurance=tree.get("assurance", {}),
+        descriptors=tuple(tree["descriptors"]),
+        views=tuple(tree["views"]),
+    )
 
 
 def read_model_json(path: Path) -> dict[str, Any]:
@@ -178,11 +207,9 @@ def read_model_json(path: Path) -> dict[str, Any]:
     blank = content.replace(signature, _UNSIGNED.encode()) if len(signature) == 64 else content
     if hashlib.sha256(blank).hexdigest().encode() != signature:
         raise _changed(path, "model.json")
-    for what, known in (("descriptors", list(DESCRIPTORS)), ("views", list(VIEWS))):
-        if tree.get(what) != known:
-            raise ModelError(
-                f"{path}: expected {what} {known}, found {tree.get(what)}. Train anew."
-            )
+    for what in ("descriptors", "views"):
+        if not isinstance(tree.get(what), list):
+            raise ModelError(f"{path}: expected a list of {what}, found {tree.get(what)!r}.")
     return tree
 
 
@@ -207,7 +234,7 @@ def _changed(folder: Path, name: str) -> ModelError:
 
 def _pack(member: Member) -> bytes:
     tensors: dict[str, Tensor] = {}
-    for name in ("prq", "bcr"):
+    for name in NETWORKS:
         branch: Branch = getattr(member, name)
         tensors |= {
             f"{name}.{k}": v.float().contiguous() for k, v in branch.network.state_dict().items()
@@ -217,47 +244,32 @@ def _pack(member: Member) -> bytes:
     return save(tensors)
 
 
-def _unpack(
-    content: bytes, specs: Mapping[str, Any], about: Mapping[str, Any], who: Path
-) -> Member:
+def _unpack(content: bytes, tree: Mapping[str, Any], about: Mapping[str, Any], who: Path) -> Member:
     try:
         tensors = load(content)
-        branches = {name: _branch(name, tensors, specs[name]) for name in ("prq", "bcr")}
+        branches = {name: _branch(name, tensors, tree["specs"][name]) for name in NETWORKS}
     except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
         raise ModelError(
             f"{who}: expected the weights of both branches, found: {str(error).splitlines()[0]}."
         ) from None
+    shape = (len(tree["views"]), len(tree["descriptors"]))
+    for branch in branches.values():
+        if branch.standardizer.mean.shape != shape:
+            raise ModelError(
+                f"{who}: expected descriptors and views for {branch.standardizer.mean.shape} means "
+                f"(view, descriptor), found {tree['descriptors']} and {tree['views']}. Train anew."
+            )
     return Member(int(about["seed"]), str(about["fold"]), branches["prq"], branches["bcr"])
 
 
 def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -> Branch:
-    network = network_of(name, spec)
+    network = NETWORKS[name].of(spec)
     prefix = f"{name}."
     network.load_state_dict(
         {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
     )
     mean, scale = (tensors[f"{name}:{what}"].numpy() for what in ("mean", "scale"))
-    return Branch(network, Standardizer(mean.reshape(4, 9), scale.reshape(4, 9)))
-
-
-def network_of(name: str, spec: Mapping[str, Any]) -> nn.Module:
-    """An untrained network from the JSON of its spec."""
-    fields = dict(spec)
-    encoder = EncoderSpec(**fields.pop("encoder"))
-    if name == "prq":
-        aggregate = _AGGREGATES[fields.pop("aggregate")]
-        return PRQNet(PRQSpec(encoder, aggregate=aggregate, **fields))
-    return BCRNet(BCRSpec(encoder, **fields))
-
-
-def _spec_tree(branch: Branch) -> dict[str, Any]:
-    spec: Any = branch.network.spec
-    if isinstance(spec, PRQSpec):
-        names = {function: name for name, function in _AGGREGATES.items()}
-        return asdict(replace(spec, aggregate=masked_quantile)) | {
-            "aggregate": names[spec.aggregate]
-        }
-    return asdict(spec)
+    return Branch(network, Standardizer(mean, scale))
 
 
 _SIMULATED = ("**Trained on simulated patients: no result of it is clinical evidence.**", "")
@@ -307,19 +319,19 @@ def assured(assurance: Mapping[str, Any]) -> list[str]:
 
 def group_members(branches: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:
     """Members from (name, seed, fold, branch); both branches of each seed and fold are needed."""
-    found: dict[tuple[int, str], dict[str, Branch]] = {}
+    members: dict[tuple[int, str], dict[str, Branch]] = {}
     for name, seed, fold, branch in branches:
-        here = found.setdefault((seed, fold), {})
-        if name in here:
+        member = members.setdefault((seed, fold), {})
+        if name in member:
             raise ModelError(
                 f"model: expected {name} of seed {seed} fold {fold} once, found it twice."
             )
-        here[name] = branch
-    for (seed, fold), here in found.items():
-        for name in ("prq", "bcr"):
-            if name not in here:
+        member[name] = branch
+    for (seed, fold), member in members.items():
+        for name in NETWORKS:
+            if name not in member:
                 raise ModelError(
                     f"model: expected both branches of seed {seed} fold {fold}, found no {name}. "
                     "CDEL needs a PRQ and a BCR checkpoint of every seed and fold."
                 )
-    return tuple(Member(s, f, here["prq"], here["bcr"]) for (s, f), here in sorted(found.items()))
+    return tuple(Member(s, f, two["prq"], two["bcr"]) for (s, f), two in sorted(members.items()))

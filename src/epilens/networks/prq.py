@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from epilens.networks.encoder import Batch, Encoder, EncoderSpec, bce, masked_mean
+from epilens.networks.encoder import (
+    Batch,
+    Encoder,
+    EncoderSpec,
+    HeldDecision,
+    PatientNetwork,
+    bce,
+    masked_mean,
+)
 
 Q_CLAMP = 1e-5
 DEGENERATE = 1e-6
@@ -38,6 +47,11 @@ def masked_mean_over_seizures(u: Tensor, m: Tensor, q: float) -> Tensor:
     return mean.where(m.any(0), 0.5)
 
 
+Aggregate = Callable[[Tensor, Tensor, float], Tensor]
+AGGREGATES: dict[str, Aggregate] = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
+"""How the scores of seizures become one, by name."""
+
+
 def robust_z(v: Tensor) -> Tensor:
     """(v - median) / (1.4826 MAD); standard deviation where the MAD is below 1e-6, else 1.
 
@@ -45,14 +59,18 @@ def robust_z(v: Tensor) -> Tensor:
     """
     if not v.numel():
         return v
-    median = v.quantile(0.5)
-    deviation = v - median
+    deviation = v - v.quantile(0.5)
+    return deviation / mad_scale(v, deviation)
+
+
+def mad_scale(v: Tensor, deviation: Tensor) -> Tensor:
+    """What `robust_z` divides by, from values and their deviation from the median."""
     scale = 1.4826 * deviation.abs().quantile(0.5)
     if scale.detach() < 1.4826 * DEGENERATE:
         var = (v - v.mean()).square().mean()
         # The root's slope at 0 is infinite; equal values have no scale at all.
         scale = var.sqrt() if var.detach() > DEGENERATE**2 else torch.ones_like(var)
-    return deviation / scale
+    return scale
 
 
 @dataclass(frozen=True)
@@ -63,7 +81,7 @@ class PRQSpec:
     residual: bool = True
     """The lower-tail residual; off in `Base`."""
     quantile: float = 0.10
-    aggregate: Callable[[Tensor, Tensor, float], Tensor] = masked_quantile
+    aggregate: Aggregate = masked_quantile
     """Over seizures: the quantile, or their mean (`+ Temporal`)."""
 
 
@@ -78,17 +96,25 @@ class LowerTail(nn.Module):
 
     def forward(self, z: Tensor, m: Tensor) -> Tensor:
         """From z : (S, C, D). m : (S, C) bool, which seizures show the channel. Returns (C,)."""
-        u = self.w_q(self.norm(z)).squeeze(-1).sigmoid()  # (S, C) NEZ score of one seizure
-        q = self.spec.aggregate(u, m, self.spec.quantile)  # (C,) low: EZ-like in some seizure
-        seen = m.any(0)
-        logit = q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
+        logit, seen = self.logit(z, m), m.any(0)
         η = robust_z(logit[seen]) if self.spec.encoder.relative else logit[seen]
-        ρ = 0.2 * self.gamma.sigmoid()  # below 0.2: it adjusts the base logit, never rules it
-        return torch.zeros_like(q).masked_scatter(seen, ρ * η.clamp(-4, 4))
+        return torch.zeros_like(logit).masked_scatter(seen, self.bounded(η))
+
+    def logit(self, z: Tensor, m: Tensor) -> Tensor:
+        """Logit (C,) of the lower tail over seizures: low where some seizure is EZ-like."""
+        u = self.w_q(self.norm(z)).squeeze(-1).sigmoid()  # (S, C) NEZ score of one seizure
+        q = self.spec.aggregate(u, m, self.spec.quantile)
+        return q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
+
+    def bounded(self, η: Tensor) -> Tensor:
+        """ρη, with ρ below 0.2: it adjusts the base logit, never rules it."""
+        return 0.2 * self.gamma.sigmoid() * η.clamp(-4, 4)
 
 
-class PRQNet(nn.Module):
+class PRQNet(PatientNetwork):
     """PRQ-Net: NEZ logit of every channel of one patient."""
+
+    sign = 1
 
     def __init__(self, spec: PRQSpec | None = None):
         super().__init__()
@@ -97,15 +123,43 @@ class PRQNet(nn.Module):
         self.base_head = nn.Linear(self.spec.encoder.context, 1)
         self.tail = LowerTail(self.spec) if self.spec.residual else None
 
-    def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """φ : (S, W, C, 36). valid : (S, W, C). Returns (C,): logit of the NEZ probability."""
-        z, m, r = self.encoder(φ, valid)
-        a = self.base_head(r).squeeze(-1)
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Self:
+        """From plain values; `aggregate` is `quantile` or `mean`."""
+        fields: dict[str, Any] = dict(tree) | {"encoder": EncoderSpec(**tree["encoder"])}
+        fields["aggregate"] = AGGREGATES[tree["aggregate"]]
+        return cls(PRQSpec(**fields))
+
+    def tree(self) -> dict[str, Any]:
+        """The plain values of its settings."""
+        names = {function: name for name, function in AGGREGATES.items()}
+        return asdict(self.spec) | {"aggregate": names[self.spec.aggregate]}
+
+    def decide(self, z: Tensor, m: Tensor) -> Tensor:
+        """Logit of the NEZ probability (Eq. 13)."""
+        a = self.base_head(self.encoder.context(z, m)).squeeze(-1)
         return a if self.tail is None else a + self.tail(z, m)
 
-    def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """Probability of NEZ (Eq. 13)."""
-        return self(φ, valid).sigmoid()
+    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+        """The tail's median and scale stay those of the patient."""
+        tail = self.tail
+        if tail is None:
+            return lambda r, z, m: self.base_head(r).squeeze(-1)
+        median, scale = 0.0, 1.0
+        if self.spec.encoder.relative:
+            v = tail.logit(z, m)[m.any(0)]
+            median = v.quantile(0.5)
+            scale = mad_scale(v, v - median)
+
+        def decide(r: Tensor, z: Tensor, m: Tensor) -> Tensor:
+            η = (tail.logit(z, m) - median) / scale
+            return self.base_head(r).squeeze(-1) + tail.bounded(η)
+
+        return decide
+
+    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+        """Its part of L_P (Eq. 17)."""
+        return prq_share(logit, is_ez, batch)
 
 
 def prq_share(logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:

@@ -13,7 +13,14 @@ from torch import Tensor
 
 from epilens.errors import ModelError
 from epilens.evidence.views import Standardizer
-from epilens.networks.model import Branch, Model, group_members, network_of
+from epilens.networks.model import (
+    NETWORKS,
+    PAPER_DESCRIPTORS,
+    PAPER_VIEWS,
+    Branch,
+    Model,
+    group_members,
+)
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
 # Their names → ours. Sequential numbers and torch's attention layout are the same on both sides.
@@ -44,7 +51,8 @@ def import_released(paths: Sequence[str | Path]) -> Model:
         "source": "checkpoints of the authors' released code",
         "notes": ["the checkpoints hold no threshold: 0.5 is set; choose one on labelled patients"],
     }
-    return Model(group_members(branches), 0.5, 0.2, about)
+    members = group_members(branches)
+    return Model(members, 0.5, 0.2, about, descriptors=PAPER_DESCRIPTORS, views=PAPER_VIEWS)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -74,14 +82,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
     name = str(c["branch"])
-    if name not in ("prq", "bcr"):
+    if name not in NETWORKS:
         raise ModelError(f"{path}: expected branch prq or bcr, found {name!r}.")
     if c.get("quantile_control"):
         raise ModelError(
             f"{path}: expected a PRQ or BCR checkpoint, found the quantile control. It has no "
             "place in CDEL; import the full branch."
         )
-    network = network_of(name, _spec(name, c))
+    network = NETWORKS[name].of(_spec(name, c))
     try:
         network.load_state_dict(_renamed(name, c["model"], set(network.state_dict())))
     except (RuntimeError, AttributeError) as error:
@@ -90,9 +98,12 @@ def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
             f"{str(error).splitlines()[-1].strip()}"
         ) from None
     mean, scale = (np.asarray(c[f"standardizer_{w}"], np.float64) for w in ("mean", "scale"))
-    if mean.size != 36 or scale.size != 36:
-        raise ModelError(f"{path}: expected 36 means and scales, found {mean.size}, {scale.size}.")
-    standardizer = Standardizer(mean.reshape(4, 9), scale.reshape(4, 9))
+    shape = (len(PAPER_VIEWS), len(PAPER_DESCRIPTORS))  # their order is the paper's, and fixed
+    if mean.size != np.prod(shape) or scale.size != np.prod(shape):
+        raise ModelError(
+            f"{path}: expected {np.prod(shape)} means and scales, found {mean.size}, {scale.size}."
+        )
+    standardizer = Standardizer(mean.reshape(shape), scale.reshape(shape))
     return name, int(c["seed"]), str(c["outer_fold"]), Branch(network, standardizer)
 
 

@@ -1,10 +1,10 @@
-"""One training loop for every network: patient batches, clipping, validation stop."""
+"""Training on whole patients: a few per step, clipped gradients, judged on validation patients."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,12 @@ from torch import Tensor, nn
 
 from epilens.evidence.views import Standardizer
 from epilens.networks.encoder import Batch, seed_dropout
+from epilens.networks.loop import HISTORY, Reached, Schedule, train_epochs
 from epilens.plan import TrainingPlan
+from epilens.thresholds import select_threshold
 
 Loss = Callable[[Tensor, Tensor, Batch], Tensor]
 """Logits and labels of one patient, and its batch → what it adds to the loss."""
-Judge = Callable[
-    [list[NDArray[np.float64]], list[NDArray[np.bool_]]], tuple[float, tuple[float, ...]]
-]
-"""Validation scores and labels → threshold and what it reaches, compared from left to right."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,14 @@ class PatientTensors:
 
     name: str
     channels: tuple[str, ...]
-    φ: Tensor  # (S, W, C, 36)
+    φ: Tensor  # (S, W, C, F)
     valid: Tensor  # (S, W, C)
     seen: Tensor  # (C,)
     is_ez: Tensor | None  # (C,)
 
 
 def as_tensors(cube: xr.Dataset, standardizer: Standardizer) -> PatientTensors:
-    """Standardized views of a cube, ABS, Δ, Z-Δ, LOG-R × nine descriptors along the last axis."""
+    """Standardized views of a cube, views × descriptors along the last axis."""
     φ = torch.from_numpy(standardizer.transform(cube).values).flatten(-2)
     valid = torch.from_numpy(cube["valid"].values)
     is_ez = torch.from_numpy(cube["is_ez"].values) if "is_ez" in cube else None
@@ -46,7 +44,7 @@ def as_tensors(cube: xr.Dataset, standardizer: Standardizer) -> PatientTensors:
     return PatientTensors(cube.attrs["patient"], names, φ, valid, valid.flatten(0, 1).any(0), is_ez)
 
 
-def build(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+def build(make: Callable[[], nn.Module], seed: int) -> Any:
     """A network whose weights and dropout depend on the seed alone; no global state is touched."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -64,68 +62,62 @@ def predict(network: nn.Module, patient: PatientTensors) -> NDArray[np.float64]:
     return p[patient.seen].numpy().astype(np.float64)
 
 
-def fit_network(
-    network: nn.Module,
-    loss: Loss,
-    fit: Sequence[PatientTensors],
-    validation: Sequence[PatientTensors],
-    judge: Judge,
-    seed: int,
-    plan: TrainingPlan,
-) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Lesson:
+    """What a network learns from, and how."""
+
+    fit: Sequence[PatientTensors]
+    validation: Sequence[PatientTensors]
+    loss: Loss
+    seed: int
+    plan: TrainingPlan
+
+
+def fit_network(network: nn.Module, lesson: Lesson) -> pd.DataFrame:
     """Train in place, keep the best epoch on validation patients; returns the history.
 
     An epoch is better when (Macro-F1, EZ-F1, balanced accuracy) at its own best threshold is
     strictly larger. Training stops after `patience` epochs without that, not before `least_epochs`.
     """
+    plan = lesson.plan
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay
     )
-    shuffle = np.random.default_rng(np.random.SeedSequence([seed, 1]))
-    best: tuple[float, ...] | None = None
-    best_epoch, state, history = 0, copy.deepcopy(network.state_dict()), []
-    for epoch in range(1, plan.epochs + 1):
-        mean_loss = _one_epoch(network, loss, fit, optimizer, shuffle, plan)
-        threshold, reached = judge(
-            [predict(network, patient) for patient in validation],
-            [_labels(patient).numpy() for patient in validation],
-        )
-        better = best is None or reached > best
-        if better:
-            best, best_epoch, state = reached, epoch, copy.deepcopy(network.state_dict())
-        history.append((epoch, mean_loss, threshold, *reached, better))
-        if epoch >= plan.least_epochs and epoch - best_epoch >= plan.patience:
-            break
-    network.load_state_dict(state)
-    columns = ["epoch", "loss", "threshold", "macro_f1", "ez_f1", "balanced_accuracy", "selected"]
-    return pd.DataFrame(history, columns=columns)
+    shuffle = np.random.default_rng(np.random.SeedSequence([lesson.seed, 1]))
+    truth = [_labels(patient).numpy() for patient in lesson.validation]
+
+    def epoch() -> float:
+        network.train()
+        order = shuffle.permutation(len(lesson.fit))
+        batches = [order[i : i + plan.batch] for i in range(0, len(order), plan.batch)]
+        return float(np.mean([_step(network, lesson, optimizer, batch) for batch in batches]))
+
+    def judge() -> tuple[Reached, tuple[Any, ...]]:
+        scores = [predict(network, patient) for patient in lesson.validation]
+        threshold, reached = select_threshold(scores, truth)
+        return reached, (threshold, *reached)
+
+    schedule = Schedule(plan.epochs, plan.patience, plan.least_epochs)
+    return pd.DataFrame(train_epochs(network, epoch, judge, schedule), columns=list(HISTORY))
 
 
-def _one_epoch(
-    network: nn.Module,
-    loss: Loss,
-    fit: Sequence[PatientTensors],
-    optimizer: torch.optim.Optimizer,
-    shuffle: np.random.Generator,
-    plan: TrainingPlan,
+def _step(
+    network: nn.Module, lesson: Lesson, optimizer: torch.optim.Optimizer, batch: NDArray[np.intp]
 ) -> float:
-    network.train()
-    order, losses = shuffle.permutation(len(fit)), []
-    for first in range(0, len(order), plan.batch):
-        patients = [fit[i] for i in order[first : first + plan.batch]]
-        batch = Batch.of([_labels(patient) for patient in patients])
-        optimizer.zero_grad()
-        value = 0.0
-        for patient in patients:
-            # Gradients add up; one patient's graph at a time is all that memory has to hold.
-            logit = network(patient.φ, patient.valid)[patient.seen]
-            share = loss(logit, _labels(patient), batch)
-            share.backward()
-            value += float(share.detach())
-        nn.utils.clip_grad_norm_(network.parameters(), plan.clip_norm)
-        optimizer.step()
-        losses.append(value)
-    return float(np.mean(losses))
+    """One step along the loss of a batch of patients; returns the loss."""
+    patients = [lesson.fit[i] for i in batch]
+    counts = Batch.of([_labels(patient) for patient in patients])
+    optimizer.zero_grad()
+    value = 0.0
+    for patient in patients:
+        # Gradients add up; one patient's graph at a time is all that memory has to hold.
+        logit = network(patient.φ, patient.valid)[patient.seen]
+        share = lesson.loss(logit, _labels(patient), counts)
+        share.backward()
+        value += float(share.detach())
+    nn.utils.clip_grad_norm_(network.parameters(), lesson.plan.clip_norm)
+    optimizer.step()
+    return value
 
 
 def _labels(patient: PatientTensors) -> Tensor:

@@ -1,0 +1,93 @@
+"""Localize a new patient: ranked contacts, why, how sure, when; from a Model or without training.
+
+The way of a `Request`: `gather` makes evidence of whatever is given; `sources` score it; `explain`,
+`certainty`, `timing`, `words` and `compare` say what there is to say; `result` puts it together.
+The package is called `localization`, so that `epilens.localize` can be its function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epilens.progress import StepFunction, Ticks
+
+if TYPE_CHECKING:
+    from epilens.localization.result import Localization
+    from epilens.localization.sources import Source
+    from epilens.networks.model import Model
+    from epilens.plan import Plan
+
+__all__ = ["Request", "localize"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, as `localize` explains it field by field."""
+
+    patient: Any
+    model: Model | Source | str | Path
+    onsets: Sequence[float] = ()
+    electrodes: str | Path | None = None
+    space: str = ""
+    code: str = ""
+    exclude: Sequence[str] = ()
+    plan: Plan | None = None
+    resected: str | Collection[str] | None = None
+    compare: Sequence[Model | Source | str | Path] = ()
+
+
+def localize(
+    patient: Any,
+    model: Model | Source | str | Path,
+    *,
+    onsets: Iterable[float] = (),
+    electrodes: str | Path | None = None,
+    space: str = "",
+    code: str = "",
+    exclude: Iterable[str] = (),
+    plan: Plan | None = None,
+    resected: str | Collection[str] | None = None,
+    compare: Iterable[Model | Source | str | Path] = (),
+    tick: Ticks | StepFunction | None = None,
+) -> Localization:
+    """Rank the contacts of one patient, with evidence.
+
+    Parameters
+    ----------
+    patient : path, or a sequence of paths, `mne.io.Raw`, (Raw, onset) or Recording; or a cube
+        Seizures of one patient. A path is a recording, a run or a patient of a BIDS tree.
+    model : Model, path of one, or name of a training-free method
+        What gives the scores.
+    onsets : floats
+        Seconds from the start of each recording; default: from annotations or events.tsv.
+    electrodes, space : path, str
+        Table with name, x, y, z, and its coordinate system.
+    code : str
+        What the patient is called, where the recordings do not say: letters and digits.
+    exclude : names
+        Channels to leave out.
+    plan : Plan
+        For training-free methods. A model brings its own; another one is refused.
+    resected : str or names
+        A planned or performed resection, as a list of contacts; `labels`: the dataset's EZ labels.
+    compare : models or methods
+        Others to rank the same contacts.
+    tick : function of (note, steps)
+        Told what is being done.
+
+    Returns
+    -------
+    Localization
+        `.contacts` is the ranked table; `epilens.report.page.write_report` makes a page of it.
+    """
+    # Heavy packages, when they are needed: a request can be read before.
+    from epilens.localization.result import assemble
+
+    onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
+    request = Request(
+        patient, model, onsets, electrodes, space, code, exclude, plan, resected, compare
+    )
+    return assemble(request, Ticks.of(tick))

@@ -1,0 +1,164 @@
+"""The evidence of a contact in words that a neurophysiologist reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from epilens.arrays import Bools, Floats
+from epilens.evidence.views import VIEWS
+from epilens.localization.certainty import top_share
+from epilens.localization.explain import Explanation
+from epilens.localization.sources import Scores
+from epilens.localization.timing import Timing
+
+VIEW_WORDS = {
+    "abs": "its level",
+    "delta": "its change",
+    "z_delta": "its change in own standard deviations",
+    "log_ratio": "its ratio to the pre-onset level",
+}
+MOST = 3
+"""Deviations that are told of one contact."""
+
+
+def tell_contacts(
+    scores: Scores, timing: Timing, shown: Bools, why: Explanation | None, k: int
+) -> tuple[tuple[str, ...], ...]:
+    """All that is told about each contact: deviations, what moves its score, agreement.
+
+    shown : (S, C), which seizures show the contact.
+    """
+    share = top_share(scores.per_seizure, shown, k)
+    explained = {} if why is None else {int(c): i for i, c in enumerate(why.contacts)}
+    sentences = []
+    for c in range(shown.shape[1]):
+        i = explained.get(c)
+        weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
+        lines = tell(c, timing, shown, weight)
+        if why is not None and i is not None:
+            lines += tell_score(i, why, timing.middle_s, timing.words)
+        spread = None if scores.spread is None else float(scores.spread[c])
+        lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        sentences.append(tuple(lines))
+    return tuple(sentences)
+
+
+def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None) -> list[str]:
+    """Sentences on the deviations of one contact, the most telling first.
+
+    shown : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
+    """
+    seizures = int(shown[:, c].sum())
+    count = timing.deviates[:, c].sum(axis=0)  # (D,)
+    strength = np.array(
+        [
+            _median(timing.strength[:, c, d], timing.deviates[:, c, d])
+            for d in range(len(timing.words))
+        ]
+    )
+    if not count.any():
+        many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
+        return [f"No descriptor leaves its own pre-onset level for 3 s or more in {many}."]
+    weight = count * np.abs(strength) if importance is None else importance
+    order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
+    # What speaks against EZ is told only where nothing speaks for it.
+    order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
+    return [_sentence(int(d), c, timing, shown, float(strength[d])) for d in order]
+
+
+def _sentence(d: int, c: int, timing: Timing, shown: Bools, strength: float) -> str:
+    name = timing.words[d]
+    moves = "rises" if strength > 0 else "falls"
+    side = "above" if strength > 0 else "below"
+    n, of = int(timing.deviates[:, c, d].sum()), int(shown[:, c].sum())
+    first_s = _median(timing.at_s[:, c, d], timing.deviates[:, c, d])
+    return (
+        f"{name[0].upper()}{name[1:]} {moves} {_amount(abs(strength))} SD {side} its own pre-onset "
+        f"level at {first_s:+.0f} s{_lead(d, c, timing)}, in {n} of {of} "
+        f"{'seizure' if of == 1 else 'seizures'}."
+    )
+
+
+def _lead(d: int, c: int, timing: Timing) -> str:
+    """How long before or after the median contact that deviates too, in the same seizures."""
+    leads = []
+    for s in np.flatnonzero(timing.deviates[:, c, d]):
+        others = timing.deviates[s, :, d].copy()
+        others[c] = False
+        if others.sum() >= 2:
+            leads.append(float(np.median(timing.at_s[s, others, d]) - timing.at_s[s, c, d]))
+    if not leads:
+        return ""
+    lead = float(np.median(leads))
+    if abs(lead) < 1:
+        return ", with the median contact"
+    return f", {abs(lead):.0f} s {'before' if lead > 0 else 'after'} the median contact"
+
+
+def _median(values: Floats, where: Bools) -> float:
+    return float(np.median(values[where])) if where.any() else 0.0
+
+
+def _amount(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
+
+
+def tell_score(
+    position: int, why: Explanation, middle_s: Floats, words: Sequence[str]
+) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ.
+
+    words : what people call the descriptors.
+    """
+    features = why.by_feature[position]  # (view, descriptor)
+    change = why.score[position] - why.baseline[position]
+    lines = [
+        f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
+        f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
+    ]
+    towards = _named(words, features, 1)
+    away = _named(words, features, -1)
+    if towards:
+        lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
+    if away:
+        lines.append(f"Away from EZ: {away}.")
+    return lines
+
+
+def _named(words: Sequence[str], features: Floats, sign: int) -> str:
+    """The descriptors that push most in one direction, with the view that does most of it."""
+    by_descriptor = features.sum(axis=0)
+    order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
+    phrases = []
+    for d in order:
+        view = VIEWS[int(np.argmax(sign * features[:, d]))]
+        phrases.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+    return ", ".join(phrases)
+
+
+def _most_in(by_window: Floats, middle_s: Floats, change: float) -> str:
+    """The seizure and the time in which most of it happens."""
+    if change <= 0 or by_window.max() <= 0:
+        return ""
+    seizure = int(by_window.sum(axis=1).argmax())
+    # A window alone is noise; five in a row are a stretch of time.
+    smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
+    around = float(middle_s[seizure, int(smooth.argmax())])
+    place = f"around {around:+.0f} s"
+    return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
+
+
+def tell_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
+    """How seizures and members agree on one contact.
+
+    share : of its seizures, each taken alone, in which it is among the top k.
+    """
+    lines = []
+    if seizures > 1:
+        n = round(share * seizures)
+        lines.append(f"Each seizure taken alone: among the top {k} in {n} of {seizures}.")
+    if spread is not None:
+        lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
+    return lines

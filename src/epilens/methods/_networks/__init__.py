@@ -1,1 +1,0 @@
-"""Networks of the raw-iEEG baselines and their training; imported when one of them is fitted."""
