@@ -12,7 +12,7 @@ import pytest
 from epilens.cli import main
 from epilens.errors import DataError, ModelError, PlanError
 from epilens.plan import Plan
-from epilens.storage import MARK, own_file, own_folder, replace_folder
+from epilens.storage import MARK, own_file, own_folder, replace_file, replace_folder
 
 
 @pytest.fixture
@@ -229,3 +229,25 @@ def test_a_model_is_checked_before_it_is_trained(tmp_path):
     own_folder(tmp_path / "model", KIND)
     with pytest.raises(ModelError, match=r"found a model\. Give another folder, or --force"):
         check_place(tmp_path / "model")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "deep" / "out.bin"
+    with replace_file(path) as place:
+        place.write_bytes(b"old")
+    with pytest.raises(TypeError, match="bytes-like"), replace_file(path) as place:
+        place.write_bytes([b"ne", None])
+    assert contents(tmp_path) == {"deep/out.bin": b"old"}
+
+
+def test_what_a_kill_left_of_a_file_is_replaced_by_the_next_attempt(tmp_path):
+    (tmp_path / ".out.bin.partial").write_bytes(b"half")
+    with replace_file(tmp_path / "out.bin") as place:
+        place.write_bytes(b"new")
+    assert contents(tmp_path) == {"out.bin": b"new"}
+
+
+def test_a_file_in_a_place_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(DataError, match="expected a place that can be written"):
+        replace_file(tmp_path / "file" / "out.bin").__enter__()

@@ -59,9 +59,12 @@ def test_saving_again_replaces_the_store(tmp_path):
 def test_blind_cubes_know_neither_label_nor_center_nor_how_many_are_ez():
     cube = make_cube()
     cube.attrs |= {"ez_channels": 2, "outcome": "S", "audit": ["is labelled EZ"]}
+    cube.attrs["participant"] = {"age": 31.0, "engel": "I-A", "outcome": "S"}
     bare = blind(cube)
     assert "is_ez" not in bare.variables
-    assert not {"center", "outcome", "ez_channels", "audit", "modality"} & set(bare.attrs)
+    assert not {"participant", "center", "outcome", "ez_channels", "audit", "modality"} & set(
+        bare.attrs
+    )
     xr.testing.assert_equal(bare["x"], cube["x"])
     assert "is_ez" in cube.variables, "the cube itself is not changed"
 

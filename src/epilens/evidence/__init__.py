@@ -1,1 +1,1 @@
-"""Recordings → cubes: nine descriptors per window, channel and seizure, and their four views."""
+"""Recordings → cubes: descriptors per window, channel and seizure, and their four views."""

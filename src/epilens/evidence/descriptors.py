@@ -39,7 +39,8 @@ class Descriptor:
     formula: str
     of: Literal["signal", "spectrum"]
     compute: Callable[..., Array]
-    """(x, fs) for descriptors of the signal, (psd, f) for those of the spectrum; last axis."""
+    """(x, fs) for those of the signal, (psd, f) for those of the spectrum: reduces the last axis,
+    and is called on several threads."""
     words: str
     """What people call it, in a sentence."""
     band_hz: tuple[float, float] | None = None
