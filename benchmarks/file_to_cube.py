@@ -11,10 +11,12 @@ import mne
 import numpy as np
 
 from benchmarks.timing import row, side_by_side
-from epilens.data.bids import Patient, read_bids
+from epilens.data.bids import read_bids
+from epilens.data.scan import Patient
 from epilens.data.simulate.files import write_center, write_run
 from epilens.data.simulate.patients import make_patients
 from epilens.data.simulate.shapes import EAST, NORTH, Center
+from epilens.evidence.files import SUFFIX
 from epilens.evidence.store import Job, describe_one
 from epilens.plan import Plan
 
@@ -41,10 +43,8 @@ def with_mne(patient: Patient) -> None:
 
 def ours(patient: Patient, out: Path, threads: int) -> None:
     """File to stored cube, every check included; nothing is kept from the run before."""
-    import shutil
-
-    shutil.rmtree(out / f"{patient.name}.zarr", ignore_errors=True)
-    outcome = describe_one(Job(patient, Plan(), out, False, threads))
+    (out / f"{patient.name}{SUFFIX}").unlink(missing_ok=True)
+    outcome = describe_one(Job(patient, Plan(), out, threads=threads))
     assert outcome.summary is not None
 
 

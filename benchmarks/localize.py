@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.timing import best, row
 from epilens.evidence.views import Standardizer
-from epilens.localize.sources import ModelSource
+from epilens.localization.sources import ModelSource
 from epilens.networks.bcr import BCRNet
 from epilens.networks.model import Branch, Member, Model, save_model
 from epilens.networks.prq import PRQNet
@@ -28,9 +28,10 @@ from epilens.testing import make_cube, make_recording
 COMMAND = """
 import sys
 from pathlib import Path
-from epilens.report.localized import Request, run_localize
+from epilens.localization import Request
+from epilens.report.localized import run_localize
 model, out, *files = sys.argv[1:]
-print(run_localize(Request(model, [Path(f) for f in files], Path(out), onsets=["60"] * len(files))))
+print(run_localize(Request(files, model, onsets=[60.0] * len(files)), Path(out)))
 """
 
 
@@ -102,7 +103,7 @@ def _processor_s() -> float:
 
 def largest_page() -> float:
     """Megabytes of the largest page that was asked for."""
-    from epilens.localize import localize
+    from epilens.localization import localize
 
     parts = [
         make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)

@@ -26,7 +26,7 @@ def peak():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 before = peak()
 patient = read_bids(sys.argv[1]).patients[0]
-outcome = describe_one(Job(patient, Plan(), Path(sys.argv[2]), False, 2))
+outcome = describe_one(Job(patient, Plan(), Path(sys.argv[2]), threads=2))
 assert outcome.summary is not None, outcome.rows
 print(before, peak())
 """

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.timing import row
 from epilens.data.bids import read_bids
 from epilens.data.simulate import simulate
-from epilens.evidence.cube import open_cohort
+from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.evidence.views import channel_table
 from epilens.plan import Plan

@@ -34,9 +34,13 @@ def test_the_size_is_that_of_what_will_be_there(subjects, size):
 
 
 def test_a_whole_dataset_needs_no_patterns_and_a_part_brings_what_all_share():
-    assert patterns([]) is None
-    assert patterns(["HUP064"])[-1] == "sub-HUP064"
-    assert "sourcedata/clinical_data_summary.xlsx" in patterns(["HUP064"])
+    assert patterns(DATASETS["hup"], []) is None
+    assert patterns(DATASETS["hup"], ["HUP064"])[-1] == "sub-HUP064"
+    assert "sourcedata/clinical_data_summary.xlsx" in patterns(DATASETS["multisite"], ["pt2"])
+
+
+def test_a_dataset_is_asked_for_nothing_that_it_does_not_have():
+    assert patterns(DATASETS["hup"], ["HUP064"]) == ["/*.json", "/*.tsv", "sub-HUP064"]
 
 
 def test_the_size_is_said_before_the_download_starts(monkeypatch, tmp_path):

@@ -33,7 +33,7 @@ ROOMS = [
     "methods",
     "evaluation",
     "analyses",
-    "localize",
+    "localization",
     "report",
     "demo",
     "cli",

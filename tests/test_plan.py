@@ -6,7 +6,7 @@ import pytest
 
 from epilens.errors import PlanError
 from epilens.methods import METHODS
-from epilens.plan import Plan
+from epilens.plan import Plan, shipped_plans
 
 
 def test_the_default_is_the_paper_s_plan():
@@ -86,9 +86,16 @@ def test_every_shipped_plan_loads():
         assert set(plan.methods) <= set(METHODS)
 
 
-def test_the_demo_s_plan_is_the_shipped_one():
-    from pathlib import Path
+@pytest.mark.parametrize("name", ["paper", "demo", "loco", "public", "raw", "smoke"])
+def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Plan.load(name) == Plan.load(shipped_plans()[name])
+    (tmp_path / name).write_text('name = "mine"')
+    assert Plan.load(name).name == "mine", "a file of that name comes first"
 
-    from epilens.demo import demo_plan
 
-    assert demo_plan() == Plan.load(Path(__file__).parents[1] / "plans" / "demo.toml")
+def test_a_misspelt_plan_gets_the_shipped_names():
+    with pytest.raises(
+        PlanError, match="name a shipped plan: demo, loco, paper, public, raw, smoke"
+    ):
+        Plan.load("papper")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from epilens.data.bids import read_bids
-from epilens.data.cohort import summarise
+from epilens.data.cohort import cohort_summary
 from epilens.data.simulate import simulate
 from epilens.data.simulate.files import spell
 from epilens.data.simulate.implant import SEEG_SPACING_MM, make_implant
@@ -143,7 +143,7 @@ def test_shafts_have_real_spacing_and_the_ez_is_a_cluster():
 
 
 def test_every_odd_run_is_an_audit_row_with_its_reason(tiny):
-    summary = summarise([read_bids(tiny / center, "simulated") for center in CENTERS])
+    summary = cohort_summary([read_bids(tiny / center, "simulated") for center in CENTERS])
     whys = {
         row["where"].split()[0]: row["why"]
         for row in summary["excluded"]

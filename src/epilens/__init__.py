@@ -8,18 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from epilens.analyses import analyse, open_run
+    from epilens.analyses import analyse
     from epilens.data.bids import read_bids
     from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
     from epilens.evaluation.resampling import compare
+    from epilens.evaluation.run import open_run
     from epilens.evaluation.scoring import score
-    from epilens.evidence.cube import Cohort, open_cohort
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
+    from epilens.evidence.files import Cohort, open_cohort
     from epilens.evidence.views import views
-    from epilens.localize import localize
+    from epilens.localization import localize
     from epilens.networks.bcr import BCRNet
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BCRNet": "epilens.networks.bcr",
-    "Cohort": "epilens.evidence.cube",
+    "Cohort": "epilens.evidence.files",
     "PRQNet": "epilens.networks.prq",
     "Plan": "epilens.plan",
     "Runtime": "epilens.plan",
@@ -37,9 +38,9 @@ _HOME = {
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
-    "localize": "epilens.localize",
-    "open_cohort": "epilens.evidence.cube",
-    "open_run": "epilens.analyses",
+    "localize": "epilens.localization",
+    "open_cohort": "epilens.evidence.files",
+    "open_run": "epilens.evaluation.run",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",

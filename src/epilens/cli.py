@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,7 +131,7 @@ def cohort(
     Sidecar files are enough: no signal is read.
     """
     from epilens.data.bids import read_bids
-    from epilens.data.cohort import summarise
+    from epilens.data.cohort import cohort_summary
     from epilens.report.cohort import print_cohort, write_audit
 
     settings = _plan(plan, labels, onsets)
@@ -137,9 +139,9 @@ def cohort(
     if audit is not None:
         write_audit(parts, audit)
     if as_json:
-        typer.echo(json.dumps(summarise(parts), indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(cohort_summary(parts), indent=1, ensure_ascii=False))
     else:
-        print_cohort(summarise(parts))
+        print_cohort(cohort_summary(parts))
 
 
 @app.command()
@@ -173,7 +175,7 @@ def describe(
 
 @app.command()
 def run(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
     only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
@@ -184,7 +186,7 @@ def run(
     Finished folds are skipped, so running it again resumes.
     """
     from epilens.evaluation.protocol import run as go
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
     from epilens.plan import Plan, Runtime
     from epilens.terminal import progress
 
@@ -201,17 +203,16 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Show patient-equal metrics, mean and SD over seeds."""
-    from epilens.evaluation.ledger import read_ledger
-    from epilens.evaluation.protocol import caveats
-    from epilens.evaluation.scoring import score as rate
+    from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
     from epilens.report.scores import print_scores
 
-    table = summarise(rate(read_ledger(folder / "ledger.parquet")))
+    run = Run(folder)
+    table = summarise(run.scores)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
     else:
-        print_scores(table, caveats(folder))
+        print_scores(table, run.caveats)
 
 
 @app.command()
@@ -223,9 +224,9 @@ def analyse(
     as_json: Json = False,
 ) -> None:
     """Show one table of the paper for this run, with what the paper reports beside it."""
-    from epilens.analyses import ANALYSES, open_run, sentence
+    from epilens.analyses import ANALYSES, sentence
     from epilens.analyses import analyse as compute
-    from epilens.evaluation.protocol import caveats
+    from epilens.evaluation.run import open_run
     from epilens.report.tables import print_frame
     from epilens.terminal import say
 
@@ -235,7 +236,7 @@ def analyse(
         typer.echo(frame.to_json(orient="records", indent=1))
         return
     print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
-    for text in (sentence(name, frame, run), *caveats(folder)):
+    for text in (sentence(name, frame, run), *run.caveats):
         say(text)
 
 
@@ -250,7 +251,7 @@ def reproduce(
 
     A run that fails its audit is refused. What the run lacks is listed on the page.
     """
-    from epilens.analyses import open_run
+    from epilens.evaluation.run import open_run
     from epilens.report.reproduction import reproduce as write
     from epilens.terminal import progress
 
@@ -268,7 +269,7 @@ def report(
     loco: LocoRun = None,
 ) -> None:
     """Write the page of `reproduce` alone, as one file that can be passed on."""
-    from epilens.analyses import open_run
+    from epilens.evaluation.run import open_run
     from epilens.report.reproduction import find, write_page
     from epilens.terminal import progress
 
@@ -280,14 +281,14 @@ def report(
 
 @app.command()
 def train(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, e.g. plans/paper.toml.")],
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
     force: Force = False,
 ) -> None:
     """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
     from epilens.evaluation.deploy import train as make
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
     from epilens.terminal import progress
@@ -334,22 +335,22 @@ def localize(
 
     Research use only, not for diagnosis. Prints the page's path.
     """
-    from epilens.report.localized import Request, run_localize
+    from epilens.localization import Request
+    from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 
-    asked = Request(
+    request = Request(
+        patient=recordings,
         model=model,
-        recordings=recordings,
-        out=out,
-        onsets=onset or (),
+        onsets=read_onset_list(onset or ()),
         electrodes=electrodes,
         space=space,
-        patient=patient,
-        exclude=exclude or (),
-        resected=resected,
+        code=patient,
+        exclude=split_names(exclude or ()),
+        plan=None if plan is None else _plan(plan, None, None),
+        resected=read_resection(resected),
         compare=compare or (),
-        plan=plan,
     )
-    typer.echo(run_localize(asked))
+    typer.echo(run_localize(request, out))
 
 
 @app.command()
@@ -461,6 +462,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)  # ty: ignore
     try:
         app(arguments)
     except EpilensError as error:
@@ -472,6 +474,17 @@ def main(arguments: list[str] | None = None) -> None:
             1,
             debug,
         )
+
+
+def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any) -> None:
+    """A plugin that cannot be used is one line, without the place in the code."""
+    from epilens.registry import PluginWarning
+    from epilens.terminal import say
+
+    if issubclass(category, PluginWarning):
+        say(f"warning: {message}")
+    else:
+        usual(message, category, *where)
 
 
 def _fail(message: str, code: int, debug: bool) -> None:

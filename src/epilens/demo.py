@@ -6,18 +6,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from epilens.analyses import open_run
 from epilens.data.bids import read_bids
-from epilens.data.cohort import summarise
+from epilens.data.cohort import cohort_summary
 from epilens.data.simulate import simulate
 from epilens.evaluation.deploy import train
-from epilens.evaluation.ledger import read_ledger
-from epilens.evaluation.protocol import caveats, run
-from epilens.evaluation.scoring import score
+from epilens.evaluation.protocol import run
+from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise as summarise_scores
-from epilens.evidence.cube import Cohort, open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.localize import localize
+from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
@@ -31,13 +29,6 @@ from epilens.terminal import progress, say
 
 SHAPE, SEED = "demo", 0
 PICTURED = "sub-W02"
-METHODS_SHOWN = (
-    *("logistic", "rbf-svm", "random-forest", "lightgbm", "deepsets", "mlp-rank", "logistic-z"),
-    *("rbf-svm-z", "seegnet", "seegformer", "epileptogenicity-index", "fragility"),
-    *("line-length-change", "high-frequency-change", "random", "prq", "bcr", "cdel"),
-    *("prq/base", "prq/temporal", "prq/absolute", "prq/q05", "prq/q20", "bcr/base", "bcr/q10"),
-    *("bcr/boundary", "bcr/coverage", "rich/connectivity", "rich/hfo", "rich/graph-residual"),
-)
 
 
 def run_demo(out: Path, jobs: int) -> Path:
@@ -49,8 +40,8 @@ def run_demo(out: Path, jobs: int) -> Path:
         with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
     parts = [read_bids(root, "simulated") for root in sorted(cohort.iterdir()) if root.is_dir()]
-    print_cohort(summarise(parts))
-    cubes, plan = out / "cubes", demo_plan()
+    print_cohort(cohort_summary(parts))
+    cubes, plan = out / "cubes", Plan.load("demo")
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
@@ -74,8 +65,8 @@ def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path) -> Pat
             save_model(train(plan, others, tick), folder)
     (files,) = cohort.glob(f"*/{PICTURED}")
     with progress("localizing") as tick:
-        found = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
-    return write_report(found, out / "localized")
+        localized = localize(files, folder, resected="labels", compare=["fragility"], tick=tick)
+    return write_report(localized, out / "localized")
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:
@@ -95,19 +86,11 @@ def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
     """Cross-validate every method that needs no weights with the demo's plan; show the table."""
     with progress("training, method × seed × fold") as tick:
         folder = run(plan, cohort, replace(runtime, tick=tick))
-    scores = score(read_ledger(folder / "ledger.parquet"))
+    finished = open_run(folder)
+    scores = finished.scores
     main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables
-    print_scores(summarise_scores(main), caveats(folder))
+    print_scores(summarise_scores(main), finished.caveats)
     return folder
-
-
-def demo_plan() -> Plan:
-    """The plan of `plans/demo.toml`, which is not part of an installed package."""
-    return Plan(name="demo", seeds=(42,), methods=METHODS_SHOWN, smoke=True).override(
-        splits={"folds": 3},
-        training={"epochs": 12, "learning_rate": 1e-3},
-        baselines={"epochs": 3},
-    )
 
 
 def _picture(cohort: Cohort, path: Path) -> Path:

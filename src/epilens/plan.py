@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from epilens.errors import PlanError, did_you_mean
 from epilens.progress import StepFunction, Ticks
@@ -29,8 +29,12 @@ class Section(BaseModel):
 
 
 class CohortPlan(Section):
-    """Which tables stand in for what the dataset's own files say."""
+    """Who is in the cohort, and which tables stand in for what the dataset's own files say."""
 
+    outcomes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
+    duplicates: Literal["once", "keep"] = "once"
+    """Whether two runs of a patient with the same signal count once."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
     onsets: str = ""
@@ -133,6 +137,12 @@ class TrainingPlan(Section):
     """Patients per step."""
 
 
+PAPER_NINE = (
+    *("log_delta_power", "log_theta_power", "log_beta_power", "log_low_gamma_power"),
+    *("log_high_gamma_power", "rms", "variance", "line_length", "spectral_entropy"),
+)
+"""The paper's descriptors, in its order."""
+
 LEAST_EPOCHS, LEAST_SEGMENTS = 30, 5
 """What the paper gives its baselines; less is a smoke test."""
 
@@ -187,6 +197,8 @@ class Plan(Section):
     quality: QualityPlan = QualityPlan()
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
+    descriptors: Annotated[tuple[str, ...], Field(min_length=1)] = PAPER_NINE
+    """Rows of `epilens list descriptors`, in the order of the cube's last axis."""
     traces: TracePlan = TracePlan()
     splits: SplitPlan = SplitPlan()
     training: TrainingPlan = TrainingPlan()
@@ -197,6 +209,14 @@ class Plan(Section):
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
     smoke: bool = False
     """A run that only shows that every step works; its tables say so."""
+
+    @field_validator("descriptors")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"every descriptor must stand there once, got {twice[0]!r} twice")
+        return names
 
     @model_validator(mode="after")
     def _budget(self) -> Self:
@@ -214,14 +234,19 @@ class Plan(Section):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a TOML file; unknown keys are refused with the nearest known one."""
-        path = Path(path)
+        """Read a TOML file, or one of the shipped plans by its name (`paper`, `demo`, …).
+
+        Unknown keys are refused with the nearest known one.
+        """
+        path, shipped = Path(path), shipped_plans()
+        if not path.exists() and str(path) in shipped:
+            path = shipped[str(path)]
         try:
             tree = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise PlanError(
                 f"plan {path}: expected a TOML file, found none that can be read "
-                f"({error.strerror}). Check the path."
+                f"({error.strerror}). Check the path, or name a shipped plan: {', '.join(shipped)}."
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(
@@ -271,6 +296,12 @@ class Runtime:
     only: tuple[str, ...] = ()
     """Methods to run; empty: the plan's."""
     tick: Ticks | StepFunction = field(default_factory=Ticks)
+
+
+def shipped_plans() -> dict[str, Path]:
+    """Plans that come with the package, by name."""
+    folder = Path(__file__).with_name("plans")
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ No second list has to be kept. A plugin that cannot be used is one warning that 
 from __future__ import annotations
 
 import pkgutil
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,19 @@ from typing import Any, Generic, TypeVar
 from epilens.errors import EpilensError, did_you_mean
 
 Row = TypeVar("Row")
+
+
+# Names become folders, columns and words of a command line.
+_NAME = re.compile(r"[A-Za-z0-9_]+(?:[./-][A-Za-z0-9_]+)*")
+
+
+def _unfit(name: str, rows: Mapping[str, tuple[Any, Origin]]) -> str:
+    """Why a row cannot have this name, or nothing."""
+    if not _NAME.fullmatch(name):
+        return "is no name: use letters, digits, `_`, and single `-`, `.` or `/` between them."
+    if name in rows:
+        return f"is registered already, by {rows[name][1].module}: rename one of the two."
+    return ""
 
 
 class PluginWarning(UserWarning):
@@ -53,11 +67,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
         rows: dict[str, tuple[Any, Origin]] = {}
         for module in self._own_modules():
             for row in getattr(module, "ENTRIES", ()):
-                if row.name in rows:
-                    raise EpilensError(
-                        f"{module.__name__}: {self._kind} {row.name!r} is registered already. "
-                        "Names must be unique: rename one of the two."
-                    )
+                if why := _unfit(row.name, rows):
+                    raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {why}")
                 rows[row.name] = row, Origin(module.__name__, "epilens")
         own = {type(row) for row, _ in rows.values()}
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
@@ -82,8 +93,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
             for row in entries:
                 if not isinstance(row, kinds):
                     raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")
-                if row.name in rows:
-                    raise ValueError(f"the name {row.name!r} is taken by {rows[row.name][1]}")
+                if why := _unfit(row.name, rows):
+                    raise ValueError(f"{row.name!r} {why}")
             rows |= {row.name: (row, Origin(point.module, package)) for row in entries}
         except (Exception, SystemExit) as error:
             warnings.warn(

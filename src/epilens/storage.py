@@ -152,6 +152,28 @@ def own_file(path: str | Path, sign: str) -> Path:
     return path
 
 
+@contextmanager
+def replace_file(path: str | Path) -> Generator[Path]:
+    """A place for a new file; it takes the name `path` when all is written.
+
+    A kill leaves the old file, the new one, or none under that name, and perhaps a hidden one
+    beside it, which the next attempt replaces.
+    """
+    path = Path(path)
+    hidden = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hidden.write_bytes(b"")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        yield hidden
+        hidden.replace(path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
+
+
 def write_atomically(path: str | Path, text: str) -> Path:
     """Write a text file, whole or not at all."""
     return write_bytes_atomically(path, text.encode("utf-8"))

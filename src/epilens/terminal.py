@@ -80,9 +80,17 @@ def progress(description: str) -> Generator[Ticks]:
         console=_console(sys.stderr),
         transient=False,
     )
-    with bar:
-        task = bar.add_task(description, total=None, note="")
+    task = bar.add_task(description, total=None, note="")
+
+    def show(**changes: Any) -> None:
+        bar.start()  # not before there is something to show: bad input is one line
+        bar.update(task, **changes)
+
+    try:
         yield Ticks(
-            lambda note, steps: bar.update(task, advance=steps, note=visible(note)),
-            lambda total: bar.update(task, total=total),
+            lambda note, steps: show(advance=steps, note=visible(note)),
+            lambda total: show(total=total),
         )
+    finally:
+        if bar.live.is_started:
+            bar.stop()

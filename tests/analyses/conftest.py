@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from epilens.analyses import Run, open_run
 from epilens.evaluation.ledger import read_ledger, with_thresholds, write_ledger
 from epilens.evaluation.protocol import run as go
+from epilens.evaluation.run import Run, open_run
 from epilens.plan import Plan, Runtime
 from epilens.testing import make_cohort
 
@@ -34,7 +34,7 @@ def cubes(tmp_path_factory):
 @pytest.fixture(scope="session")
 def runs(cubes, tmp_path_factory):
     """Folder with the runs `small` and `loco`."""
-    from epilens.evidence.cube import open_cohort
+    from epilens.evidence.files import open_cohort
 
     out = tmp_path_factory.mktemp("runs")
     cohort = open_cohort(cubes)

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from epilens.analyses import ANALYSES, Run, ablation, analyse, loco, main, open_run, sentence
+from epilens.analyses import ANALYSES, ablation, analyse, loco, main, sentence
 from epilens.analyses.figures import FIGURES, figure_of
 from epilens.analyses.tables import format_of, heading
 from epilens.errors import CubeError, EpilensError, LedgerError
+from epilens.evaluation.run import Run, open_run
 from epilens.methods import METHODS
 
 NAMES = (
@@ -27,7 +28,7 @@ def frames(full):
 
 
 def test_the_contract_s_names_are_there():
-    assert sorted(ANALYSES) == sorted(NAMES)
+    assert set(NAMES) <= set(ANALYSES)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -46,7 +47,7 @@ def test_a_frame_is_plain_and_has_the_paper_beside_it(name, frames):
         assert {f"paper_{column}" for column in told} <= set(frame)
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
     text = sentence(name, frames[name], full)
     assert text.startswith("The paper: ")
@@ -56,7 +57,7 @@ def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
 
 def test_simulated_patients_prove_nothing(frames, tampered, cubes):
     setting = tampered / "small" / "run.json"
-    setting.write_text(setting.read_text().replace("Center 1", "Center 1 (simulated)"))
+    setting.write_text(setting.read_text().replace('"simulated": false', '"simulated": true'))
     text = sentence("per-seed", frames["per-seed"], open_run(tampered / "small"))
     assert text.endswith("Simulated patients: this proves nothing clinical.")
 

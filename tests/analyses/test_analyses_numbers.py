@@ -9,7 +9,7 @@ import statistics_by_hand as hand
 from epilens.analyses import analyse
 from epilens.evaluation.resampling import compare
 from epilens.evaluation.scoring import score, summarise
-from epilens.evidence.cube import open_cohort
+from epilens.evidence.files import open_cohort
 
 
 def by_hand(scores, method, metric, **where):

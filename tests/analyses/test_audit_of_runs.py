@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
-from epilens.analyses import analyse, open_run
+from epilens.analyses import analyse
 from epilens.evaluation.ledger import read_ledger
+from epilens.evaluation.run import open_run
 from epilens.evaluation.splits import split_digest
 from epilens.plan import Plan
 
@@ -151,6 +153,53 @@ def test_a_method_that_chooses_its_own_threshold_is_named(tampered):
         return pd.concat([ledger, own], ignore_index=True)
 
     change_ledger(tampered, with_seegformer)
+    run = open_run(tampered / "small")
+    rows = run.ledger[run.ledger["method"] == "seegformer"]
+    for key, part in rows.groupby(["method", "seed", "fold"]):
+        record = {"threshold": {"value": 0.321, "chosen_on": "inner folds"}}
+        run.cell(*key).write(record, part, pd.DataFrame({"epoch": [1]}), {})
     frame = analyse("audit", open_run(tampered / "small"))
     assert frame["passed"].all()
     assert frame["check"].str.contains("not asked: seegformer, by inner folds").any()
+
+
+def test_a_cell_that_the_plan_asks_for_is_missed(tampered):
+    run = open_run(tampered / "small")
+    shutil.rmtree(run.cell("bcr", 2, "1").path)
+    assert "run: cells that the plan asks for" in failed(tampered)
+
+
+def test_a_cell_that_names_other_inputs_is_noticed(tampered):
+    path = open_run(tampered / "small").cell("prq", 1, "0").path / "cell.json"
+    record = json.loads(path.read_text())
+    record["inputs"]["seed"] = 7
+    path.write_text(json.dumps(record))
+    assert failed(tampered) == ["run: cells whose key is not that of the inputs they name"]
+
+
+def test_a_cell_of_another_plan_is_noticed(tampered):
+    path = tampered / "small" / "plan.toml"
+    plan = Plan.load(path).override(training={"learning_rate": 0.5})
+    path.write_text(plan.to_toml())
+    assert failed(tampered) == ["run: cells that other settings, code, cubes or split made"]
+    frame = analyse("audit", open_run(tampered / "small"))
+    assert frame.loc[~frame["passed"], "found"].tolist() == ["4 of bcr, 4 of prq"]
+
+
+def test_cells_of_other_code_are_noticed(tampered, monkeypatch):
+    monkeypatch.setattr("epilens.methods.code_digest", lambda *modules, rows: "other code")
+    assert "run: cells that other settings, code, cubes or split made" in failed(tampered)
+
+
+def test_cells_of_a_method_that_is_not_installed_are_named(tampered):
+    run = open_run(tampered / "small")
+    path = tampered / "small" / "plan.toml"
+    path.write_text(run.plan.override(methods=(*run.plan.methods, "gone")).to_toml())
+    ledger = run.ledger[run.ledger["method"] == "prq"].assign(method="gone")
+    change_ledger(tampered, lambda old: pd.concat([old, ledger], ignore_index=True))
+    for key, part in ledger.groupby(["method", "seed", "fold"]):
+        record = run.cell("prq", *key[1:]).record
+        run.cell(*key).write(record, part, pd.DataFrame({"epoch": [1]}), {})
+    frame = analyse("audit", open_run(tampered / "small"))
+    assert frame["passed"].all()
+    assert frame["check"].str.contains("not asked: gone, not installed").any()

@@ -9,7 +9,7 @@ import pytest
 import statistics_by_hand as hand
 from safetensors.torch import load_file, save_file
 
-from epilens.analyses import analyse, open_run
+from epilens.analyses import analyse
 from epilens.analyses.reinference import (
     CONDITIONS,
     REPEATS,
@@ -18,6 +18,7 @@ from epilens.analyses.reinference import (
     subsets,
 )
 from epilens.errors import LedgerError
+from epilens.evaluation.run import open_run
 from epilens.evidence.views import Standardizer
 from epilens.networks.bcr import BCRNet
 from epilens.networks.prq import PRQNet

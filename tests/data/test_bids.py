@@ -31,8 +31,9 @@ from trees import (
     write_tsv,
 )
 
-from epilens.data.bids import read_bids, read_onsets
+from epilens.data.bids import read_bids
 from epilens.data.recording import align
+from epilens.data.runs import read_onsets
 from epilens.data.sidecars import natural, read_table
 from epilens.errors import DataError, EpilensError
 from epilens.plan import Plan

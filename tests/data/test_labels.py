@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
 from trees import (
     NAMES,
+    SHEET,
     channel_rows,
     folder,
     run_file,
@@ -16,12 +16,13 @@ from trees import (
     without,
     write_dataset,
     write_run,
+    write_sheet,
     write_tree,
     write_tsv,
 )
 
 from epilens.data.bids import read_bids
-from epilens.data.cohort import summarise
+from epilens.data.cohort import cohort_summary
 from epilens.data.labels import (
     ClinicalSheet,
     LabelColumns,
@@ -33,8 +34,6 @@ from epilens.data.labels import (
 )
 from epilens.errors import DataError
 from epilens.plan import Plan
-
-SHEET = "sourcedata/clinical_data_summary.xlsx"
 
 
 def tables(*names: str, patient: str = "sub-pt01", electrodes=None, **columns: list[str]):
@@ -256,14 +255,6 @@ def test_a_csv_that_is_not_there_is_refused(tmp_path):
 # --- the clinical sheet ---
 
 
-def write_sheet(root: Path, rows: list[tuple], header=("dataset_id", "soz_contacts")) -> None:
-    book = openpyxl.Workbook()
-    for row in [header, *rows]:
-        book.active.append(row)
-    (root / SHEET).parent.mkdir(parents=True, exist_ok=True)
-    book.save(root / SHEET)
-
-
 def read_sheet(root: Path, names: list[str], patient: str = "sub-pt01"):
     return ClinicalSheet(SHEET).open(root)(tables(*names, patient=patient))
 
@@ -387,7 +378,7 @@ def test_the_sheet_labels_a_whole_cohort(tmp_path):
 
 
 def test_a_missing_sheet_gives_an_unlabelled_cohort(tmp_path):
-    counts = summarise([read_bids(multisite(tmp_path), "multisite")])["total"]
+    counts = cohort_summary([read_bids(multisite(tmp_path), "multisite")])["total"]
     assert (counts["ez_channels"], counts["ez_share"], counts["patients_with_labels"]) == (
         None,
         None,

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 from epilens.data.bids import read_bids
-from epilens.data.cohort import summarise
+from epilens.data.cohort import cohort_summary
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 HUP, MULTISITE = DATA / "ds004100", DATA / "ds003029"
@@ -80,7 +80,7 @@ def recordings_of(root: Path, dataset: str):
 
 @cache
 def summary(root: Path, dataset: str):
-    return summarise([recordings_of(root, dataset)])
+    return cohort_summary([recordings_of(root, dataset)])
 
 
 def patients_of(root: Path, dataset: str) -> dict[str, dict]:
@@ -219,7 +219,7 @@ def test_no_free_text_of_a_recording_is_copied_into_the_summary():
 
 
 def test_both_cohorts_together_have_the_sums():
-    both = summarise([recordings_of(HUP, "hup"), recordings_of(MULTISITE, "multisite")])
+    both = cohort_summary([recordings_of(HUP, "hup"), recordings_of(MULTISITE, "multisite")])
     assert both["total"]["patients"] == 51
     assert both["total"]["channels"] == 3667 + 925
     assert both["total"]["ez_share"] == 0.168

@@ -17,12 +17,14 @@ from pathlib import Path
 import edfio
 import mne
 import numpy as np
+import openpyxl
 import pybv
 
 NAMES = ("A1", "A2", "A3", "A4", "B1", "B2")
 FS, DURATION_S, ONSET_S = 200, 80.0, 40.0
 EVENTS = ((ONSET_S, "sz onset"), (60.0, "sz offset"))
 RANGE_UV = 400.0
+SHEET = "sourcedata/clinical_data_summary.xlsx"
 EXTENSION = {"edf": ".edf", "bdf": ".bdf", "brainvision": ".vhdr", "fif": ".fif"}
 
 
@@ -83,14 +85,24 @@ def without(rows: Sequence[Mapping[str, object]], *columns: str) -> list[dict[st
     return [{k: v for k, v in row.items() if k not in columns} for row in rows]
 
 
-def write_edf(path: Path, data, names=NAMES, fs=FS, unit="uV", annotations=(), limit=RANGE_UV):
+def write_edf(
+    path: Path,
+    data,
+    names=NAMES,
+    fs=FS,
+    unit="uV",
+    annotations=(),
+    limit=RANGE_UV,
+    startdate=None,
+):
     """`data` in the unit that the file states; `limit` is its physical range."""
     signals = [
         edfio.EdfSignal(x, fs, label=n, physical_dimension=unit, physical_range=(-limit, limit))
         for x, n in zip(data, names, strict=True)
     ]
     notes = [edfio.EdfAnnotation(at, length, text) for at, length, text in annotations]
-    edfio.Edf(signals, annotations=notes or None).write(path)
+    recording = edfio.Recording(startdate=startdate)
+    edfio.Edf(signals, annotations=notes or None, recording=recording).write(path)
 
 
 def write_bdf(path: Path, uv, names=NAMES, fs=FS, **_):
@@ -152,7 +164,8 @@ def write_run(
     **writing: object,
 ) -> Path:
     """One run. `channels=None`, `events=None`, `fields=None`, `kind=None`: not written."""
-    data = noise(len(names), fs) if data is None else data
+    # Every run its own noise: the same recording twice is what other tests are about.
+    data = noise(len(names), fs, seed=int(run) - 1) if data is None else data
     signal = run_file(root, "ieeg" + EXTENSION.get(kind or "", ""), patient, run, task)
     if kind is not None:
         write_signal(signal, kind, data, names=names, fs=fs, **writing)
@@ -208,6 +221,15 @@ def write_electrodes(
     if unit is not None:
         tree = {"iEEGCoordinateSystem": "fsaverage", "iEEGCoordinateUnits": unit}
         write_json(folder(root, patient) / f"{start}coordsystem.json", tree)
+
+
+def write_sheet(root: Path, rows: list[tuple], header=("dataset_id", "soz_contacts")) -> None:
+    """The clinical sheet of a dataset."""
+    book = openpyxl.Workbook()
+    for row in [header, *rows]:
+        book.active.append(row)
+    (root / SHEET).parent.mkdir(parents=True, exist_ok=True)
+    book.save(root / SHEET)
 
 
 def edit(path: Path, old: str, new: str) -> None:

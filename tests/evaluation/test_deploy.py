@@ -8,7 +8,7 @@ import pytest
 from epilens.errors import ModelError
 from epilens.evaluation.deploy import train
 from epilens.evaluation.splits import five_fold
-from epilens.evidence.cube import Cohort
+from epilens.evidence.files import Cohort
 from epilens.evidence.views import Standardizer
 from epilens.networks.model import open_model, save_model
 from epilens.plan import Plan

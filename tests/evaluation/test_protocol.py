@@ -14,9 +14,10 @@ from safetensors.torch import load_file
 
 from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.ledger import fuse, read_ledger
-from epilens.evaluation.protocol import caveats, check_complete, run
+from epilens.evaluation.protocol import check_complete, run
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score, summarise
-from epilens.evidence.cube import open_cohort, open_cube, save
+from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.testing import make_cohort
@@ -161,12 +162,18 @@ def test_methods_that_are_not_aligned_are_refused(folder, column):
 
 
 def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
-    assert caveats(folder) == ["For research, not for diagnosis."]
+    assert Run(folder).caveats == ["For research, not for diagnosis."]
     setting = json.loads((folder / "run.json").read_text()) | {"smoke": True, "simulated": True}
     (tmp_path / "run.json").write_text(json.dumps(setting))
-    smoke, simulated, _ = caveats(tmp_path)
+    smoke, simulated, _ = Run(tmp_path).caveats
     assert "Smoke plan" in smoke
     assert "nothing here is clinical evidence" in simulated
+
+
+def test_a_run_of_simulated_patients_knows_it_from_their_cubes(tmp_path):
+    cohort = make_cohort(tmp_path / "cubes", patients=4, simulated=True)
+    folder = run(PLAN, cohort, Runtime(out=tmp_path / "runs", only=("random",)))
+    assert any("clinical evidence" in text for text in caveats(folder))
 
 
 def test_methods_that_read_another_store_name_it_when_it_is_missing(cohort, tmp_path):

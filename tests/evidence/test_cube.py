@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from zarr.storage import ZipStore
 
 from epilens.errors import CubeError, DataError
-from epilens.evidence.cube import blind, check, open_cohort, open_cube, save
+from epilens.evidence.cube import blind, check
 from epilens.evidence.describe import describe, describe_patient
+from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
 
@@ -25,7 +26,8 @@ def test_opening_what_was_saved_gives_the_identical_dataset(tmp_path):
     save(cube, tmp_path / "cube.zarr")
     xr.testing.assert_identical(open_cube(tmp_path / "cube.zarr"), cube)
     # And by the library itself, not only by our reader.
-    with xr.open_zarr(tmp_path / "cube.zarr", chunks=None) as there:
+    place = ZipStore(tmp_path / "cube.zarr", mode="r")
+    with place, xr.open_zarr(place, chunks=None) as there:
         xr.testing.assert_identical(there.load(), cube)
 
 
@@ -72,7 +74,7 @@ def test_blind_cubes_know_neither_label_nor_center_nor_how_many_are_ez():
         (lambda c: c.assign_coords(channel=["A1"] * 6), "unique names of channels"),
         (lambda c: c.assign(x=c["x"] * np.nan), "expected finite numbers"),
         (lambda c: c.assign(valid=c["valid"] & (c["channel"] != "A2")), "expected 0 wherever"),
-        (lambda c: c.isel(descriptor=slice(0, 8)), "expected descriptors"),
+        (lambda c: c.isel(descriptor=[0, 1, 0]), "unique names of descriptors"),
         (
             lambda c: c.assign(
                 x=c["x"].where(c["start_s"] > 0, 0), valid=c["valid"] & (c["start_s"] > 0)
@@ -87,21 +89,21 @@ def test_a_cube_that_breaks_a_rule_gets_one_clear_sentence(damage, message):
 
 
 def test_a_damaged_store_is_refused(tmp_path):
-    save(make_cube(), tmp_path / "sub-01.zarr")
-    (tmp_path / "sub-01.zarr" / "x" / "0.0.0.0").write_bytes(b"short")
+    path = save(make_cube(), tmp_path / "sub-01.zarr")
+    path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(CubeError, match="expected a cube, found a store that cannot be read"):
         open_cube(tmp_path / "sub-01.zarr")
 
 
 def test_a_cohort_is_lazy_ordered_and_names_what_it_does_not_have(tmp_path):
     for name in ("sub-10", "sub-2", "sub-1"):
-        save(make_cube(name), tmp_path / f"{name}.zarr")
+        save(make_cube(name), tmp_path / f"{name}.zarr.zip")
     cohort = open_cohort(tmp_path)
     assert list(cohort) == ["sub-1", "sub-2", "sub-10"]
     assert cohort["sub-2"].attrs["patient"] == "sub-2"
     with pytest.raises(CubeError, match=r"found 'sub-3'. Did you mean"):
         cohort["sub-3"]
-    shutil.rmtree(tmp_path / "sub-10.zarr")
+    (tmp_path / "sub-10.zarr.zip").unlink()
     assert len(cohort) == 3, "what was there when it was opened"
 
 

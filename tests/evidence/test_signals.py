@@ -8,9 +8,10 @@ import scipy.signal
 import xarray as xr
 
 from epilens.errors import CubeError
-from epilens.evidence.cube import blind, open_patient, save, save_store
+from epilens.evidence.cube import blind
 from epilens.evidence.describe import describe
-from epilens.evidence.signals import each_signal, make_signals
+from epilens.evidence.files import open_patient, save, save_store
+from epilens.evidence.signals import each_signal, make_signals, signal_of, without_signals
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
 from epilens.testing import make_patient, make_recording
@@ -21,7 +22,7 @@ def test_a_signal_is_what_scipy_would_make_of_the_recording(fs):
     r = make_recording(fs=fs, start_s=-40.0, stop_s=40.0)
     signals = make_signals([r], Plan())
     start_s = float(signals["signal_start_s"][0])
-    ours = signals["signal_0"].values
+    ours = signal_of(signals, 0)
     assert 0 <= start_s + 30 < 1 / fs
     assert abs(ours.shape[1] - 60 * fs) <= 2
     high = 150 if 0.9 * fs / 2 > 150 else None
@@ -40,8 +41,8 @@ def test_seizures_keep_their_own_rate_and_length():
     ]
     signals = make_signals(parts, Plan())
     assert signals["signal_rate_hz"].values.tolist() == [250.0, 999.41]
-    assert signals["signal_0"].shape == (6, 15000)
-    assert abs(signals["signal_1"].shape[1] - 42 * 999.41) <= 2
+    assert signal_of(signals, 0).shape == (6, 15000)
+    assert abs(signal_of(signals, 1).shape[1] - 42 * 999.41) <= 2
 
 
 def test_channels_are_matched_by_name_and_what_is_missing_is_marked():
@@ -56,10 +57,10 @@ def test_channels_are_matched_by_name_and_what_is_missing_is_marked():
         ["A1", "A2"],
         ["A1", "A3"],
     ]
-    assert not signals["signal_1"].values[names.index("A2")].any()
+    assert not signal_of(signals, 1)[names.index("A2")].any()
     alone = make_signals(parts[1:], Plan())
     np.testing.assert_array_equal(
-        signals["signal_1"].sel(channel="A3"), alone["signal_0"].sel(channel="A3")
+        signal_of(signals.sel(channel=["A3"]), 1), signal_of(alone.sel(channel=["A3"]), 0)
     )
 
 
@@ -71,7 +72,7 @@ def test_each_signal_gives_the_asked_interval_of_seizures_that_have_channels():
     ((x, fs, start_s, there),) = each_signal(partly, -5.0, 5.0)
     assert (x.shape, fs, start_s) == ((6, 2500), 250.0, -5.0)
     assert there.all()
-    np.testing.assert_array_equal(x, patient["signal_1"].values[:, 6250:8750])
+    np.testing.assert_array_equal(x, signal_of(patient, 1)[:, 6250:8750])
 
 
 def test_a_patient_is_its_cube_and_what_lies_beside_it(tmp_path):
@@ -79,10 +80,10 @@ def test_a_patient_is_its_cube_and_what_lies_beside_it(tmp_path):
     save(describe(parts), tmp_path / "sub-01.zarr")
     save_store(make_signals(parts, Plan()), tmp_path / "signals" / "sub-01.zarr")
     patient = open_patient(tmp_path / "sub-01.zarr", "signals")
-    np.testing.assert_array_equal(patient["signal_0"], make_signals(parts, Plan())["signal_0"])
+    np.testing.assert_array_equal(signal_of(patient, 0), signal_of(make_signals(parts, Plan()), 0))
     xr.testing.assert_identical(
         open_patient(tmp_path / "sub-01.zarr")["x"],
-        patient["x"].drop_vars(["signal_start_s", "signal_rate_hz"]),
+        without_signals(patient)["x"],
     )
     assert "is_ez" not in blind(patient)
     assert "center" not in blind(patient).attrs

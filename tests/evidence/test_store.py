@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from zarr.storage import ZipStore
 
 from epilens.data.bids import read_bids
 from epilens.errors import DataError
-from epilens.evidence.cube import open_cohort
+from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
+from epilens.storage import MARK
 
 CENTERS = ("north", "east", "south", "west")
 
@@ -36,7 +38,7 @@ def cubes(parts, tmp_path_factory):
 
 
 def stamps(folder: Path) -> dict[str, int]:
-    return {p.name: (p / ".zattrs").stat().st_mtime_ns for p in folder.glob("*.zarr")}
+    return {p.name.removesuffix(SUFFIX): p.stat().st_mtime_ns for p in folder.glob(f"*{SUFFIX}")}
 
 
 def test_every_patient_has_a_cube_and_its_counts(cubes, parts):
@@ -112,8 +114,8 @@ def test_only_the_patient_whose_source_changed_is_made_anew(tiny, tmp_path):
     summary = describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
     assert (summary["described"], summary["kept"]) == (1, 1)
     after = stamps(tmp_path / "cubes")
-    assert after["sub-W01.zarr"] != before["sub-W01.zarr"]
-    assert after["sub-W02.zarr"] == before["sub-W02.zarr"]
+    assert after["sub-W01"] != before["sub-W01"]
+    assert after["sub-W02"] == before["sub-W02"]
 
 
 def test_a_changed_label_makes_the_cube_anew(tiny, tmp_path):
@@ -135,34 +137,34 @@ def test_processes_make_the_same_cubes(cubes, parts, tmp_path):
 
 @pytest.mark.parametrize("moment", range(1, 9, 3))
 def test_a_kill_leaves_old_new_or_no_cubes_and_the_next_run_finishes(tiny, tmp_path, cubes, moment):
-    """Kill in the middle of writing the files of a store."""
+    """Kill in the middle of writing the pieces of a store."""
     code = f"""
-import os, sys, pathlib
+import os, sys, zipfile
 from epilens.data.bids import read_bids
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
 left = [{moment * 7}]
-write = pathlib.Path.write_bytes
-def counted(self, content):
+write = zipfile.ZipFile.writestr
+def counted(self, name, content):
     left[0] -= 1
     if left[0] == 0:
         os.kill(os.getpid(), 9)
-    return write(self, content)
-pathlib.Path.write_bytes = counted
+    return write(self, name, content)
+zipfile.ZipFile.writestr = counted
 describe_cohort([read_bids(sys.argv[1], 'simulated')], sys.argv[2], Plan())
 """
     out = tmp_path / "cubes"
     command = [sys.executable, "-c", code, str(tiny / "north"), str(out)]
     done = subprocess.run(command, check=False, capture_output=True)
     assert done.returncode in (-9, 0)
-    for path in out.glob("*.zarr"):
-        open_cohort(out)[path.name.removesuffix(".zarr")]  # whatever is there is whole
+    for path in out.glob(f"*{SUFFIX}"):
+        open_cohort(out)[path.name.removesuffix(SUFFIX)]  # whatever is there is whole
     describe_cohort([read_bids(tiny / "north", "simulated")], out, Plan())
     finished, expected = open_cohort(out), open_cohort(cubes)
     assert list(finished) == ["sub-N01", "sub-N02"]
     for patient in finished:
         xr.testing.assert_equal(finished[patient], expected[patient])
-    assert not [p for p in out.iterdir() if p.name.startswith(".")]
+    assert not [p for p in out.iterdir() if p.name.startswith(".") and p.name != MARK]
 
 
 def test_a_patient_whose_files_are_all_broken_is_left_out_with_the_reason(tiny, tmp_path):
@@ -201,6 +203,7 @@ def test_a_second_dataset_joins_the_folder(tiny, tmp_path):
 
 
 def test_traces_are_written_beside_on_request(cubes):
-    with xr.open_zarr(cubes / "traces" / "sub-E02.zarr", chunks=None) as traces:
+    place = ZipStore(cubes / "traces" / f"sub-E02{SUFFIX}", mode="r")
+    with place, xr.open_zarr(place, chunks=None) as traces:
         assert traces["trace"].shape[1:] == (5, 11, 800)
         assert np.isfinite(traces["trace"]).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from epilens.evidence.signals import signal_of
 from epilens.evidence.views import channel_table
 from epilens.methods.classical import patient_z_score
 from epilens.methods.controls import pack
@@ -60,7 +61,7 @@ def test_columns_are_before_after_and_change_averaged_over_seizures():
     ours = over_seizures(patient, lambda x, fs: x.std(axis=1, keepdims=True))
     wanted = []
     for s in range(2):
-        x = patient[f"signal_{s}"].values
+        x = signal_of(patient, s)
         before, after = x[:, : 28 * 250].std(axis=1), x[:, 30 * 250 : 50 * 250].std(axis=1)
         wanted.append(np.stack([before, after, after - before], axis=1))
     np.testing.assert_allclose(ours, np.mean(wanted, axis=0), rtol=1e-5)
@@ -76,7 +77,7 @@ def test_a_seizure_that_is_too_short_leaves_columns_missing_not_wrong():
 def test_the_residual_is_the_column_minus_its_neighbours_mean():
     patient = make_patient(seizures=1, fs=250.0)
     table = patient_z_score(channel_table(patient)).to_numpy()
-    W = graph(patient["signal_0"].values[:, : 28 * 250])
+    W = graph(signal_of(patient, 0)[:, : 28 * 250])
     ours = with_residual(patient).filter(like="residual/").to_numpy()
     for i in range(6):
         around = sum(W[i, j] * table[j] for j in range(6)) / W[i].sum()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from epilens.errors import MethodError
 from epilens.evidence.cube import blind
+from epilens.evidence.signals import signal_of
 from epilens.evidence.views import views
 from epilens.methods import METHODS, Training, once_per_patient
 from epilens.methods.epileptogenicity_index import (
@@ -109,8 +110,7 @@ def test_seizures_that_lack_a_channel_do_not_count_for_it():
     valid = patient["valid"].copy()
     valid[0, :, 0] = False
     partly = patient.assign(valid=valid, x=patient["x"].where(valid, 0))
-    signal = (("channel", "time_1"), partly["signal_1"].values)
-    second = partly.isel(seizure=[1]).assign(signal_0=signal)
+    second = partly.isel(seizure=[1])
     alone = epileptogenicity_index(second, INDEX)
     assert alone[0] > 0
     assert np.isfinite(epileptogenicity_index(partly, INDEX)).all()
@@ -188,7 +188,7 @@ def test_fragility_leaves_out_channels_that_a_seizure_lacks():
     parts = []
     for s in range(2):
         first = round((FRAGILITY.start_s - float(patient["signal_start_s"][s])) * 220)
-        x = patient[f"signal_{s}"].values[:, first : first + 20 * 220]
+        x = signal_of(patient, s)[:, first : first + 20 * 220]
         parts.append(fragility_map(x, 220.0, FRAGILITY).mean(axis=0))
     np.testing.assert_allclose(scores, np.mean(parts, axis=0), rtol=1e-6)
 

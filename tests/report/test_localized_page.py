@@ -17,16 +17,12 @@ import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
 from epilens.errors import DataError
-from epilens.localize.certainty import Caution
+from epilens.evidence.signals import signal_of
+from epilens.localization import Request
+from epilens.localization.certainty import Caution
 from epilens.report import brain, payload
 from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
-from epilens.report.localized import (
-    Request,
-    read_onset_list,
-    read_resection,
-    run_localize,
-    split_names,
-)
+from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
 
@@ -144,7 +140,7 @@ def test_traces_keep_the_height_of_fast_activity(text):
     tree, found = data_of(text)["traces"], usual()
     coded = np.frombuffer(base64.b64decode(tree["coded"]), np.int8)
     coded = coded.reshape(3, 24, tree["bins"], 2).astype(float)
-    signal = found.signals["signal_1"].values[0]
+    signal = signal_of(found.signals, 1)[0]
     start_s = float(found.signals["signal_start_s"][1])
     fs = float(found.signals["signal_rate_hz"][1])
     first, last = (round((t - start_s) * fs) for t in (-10.0, 20.0))
@@ -244,10 +240,10 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
     from new_patients import CONTACTS, write_edf
 
     files = [write_edf(tmp_path / f"Mustermann{i}.edf", CONTACTS, i) for i in range(2)]
-    asked = Request(
-        "line-length-change", files, tmp_path / "out", ["40,40"], patient="P1", resected="A1,A2"
+    request = Request(
+        files, "line-length-change", read_onset_list(["40,40"]), code="P1", resected="A1,A2"
     )
-    written = run_localize(asked)
+    written = run_localize(request, tmp_path / "out")
     assert written == tmp_path / "out" / "sub-P1.html"
     everything = "".join(
         p.read_text(encoding="utf-8").lower()

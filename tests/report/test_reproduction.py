@@ -9,10 +9,11 @@ import matplotlib.image
 import pandas as pd
 import pytest
 
-from epilens.analyses import ANALYSES, open_run
+from epilens.analyses import ANALYSES
 from epilens.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
+from epilens.evaluation.run import open_run
 from epilens.plan import Plan, Runtime
 from epilens.report.reproduction import find, in_paper_s_order, reproduce, write_page
 from epilens.testing import make_cohort

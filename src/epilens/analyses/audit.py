@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from epilens.analyses import Analysis, Run, is_loco
+from epilens.analyses import Analysis
 from epilens.analyses.reinference import CONDITIONS, matched_patients, subsets, valid_seizures
 from epilens.analyses.tables import verdict
-from epilens.errors import CubeError, LedgerError
-from epilens.evaluation.ledger import KEY, cell_threshold, read_ledger
-from epilens.evaluation.protocol import make_split
+from epilens.errors import CubeError, EpilensError, LedgerError
+from epilens.evaluation.ledger import KEY, cell_threshold
+from epilens.evaluation.protocol import cell_inputs, make_split, store_keys, trained_parts
+from epilens.evaluation.run import CellFolder, Run, cohort_digest
 from epilens.evaluation.splits import split_digest
 from epilens.fusion import fuse_scores
-
-OWN_THRESHOLD = ("seegformer",)
-"""Methods that choose their threshold by inner folds of the outer-training patients."""
+from epilens.methods import METHODS, VALIDATION
+from epilens.provenance import digest_of
 
 Check = tuple[str, Any, Any]
 """What is checked, what is expected, what is found."""
@@ -44,6 +44,7 @@ def _checks(run: Run) -> Iterator[Check]:
     yield from _counts(run)
     yield from _split(run)
     yield from _digests(run)
+    yield from _cells(run)
     yield from _ledger(run)
     if run.cubes is not None:
         yield from _cubes(run)
@@ -83,8 +84,8 @@ def _split(run: Run) -> Iterator[Check]:
     wanted = set(map(tuple, split.loc[split["partition"] != "fit", keys].to_numpy().tolist()))
     told = set(map(tuple, run.ledger[keys].astype(str).drop_duplicates().to_numpy().tolist()))
     yield "ledger's validation and test patients that the split has not", 0, len(told - wanted)
-    if is_loco(run):
-        center = {patient: about["center"] for patient, about in run.setting["patients"].items()}
+    if run.leaves_centers_out:
+        center = run.centers
         outside = split[split["partition"] != "test"]
         leaked = outside["patient"].map(center) == outside["fold"]
         yield "held-out center's patients who fit or validate", 0, int(leaked.sum())
@@ -97,30 +98,94 @@ def _digests(run: Run) -> Iterator[Check]:
     """The files are those that the run began with."""
     setting = run.setting
     yield "digest of the split", setting["split_digest"], split_digest(run.split)
-    yield "digest of the cohort", setting["cohort_digest"], _cohort_digest(setting["patients"])
+    yield "digest of the cohort", setting["cohort_digest"], cohort_digest(setting["patients"])
     if run.plan.splits.kind != "file":
-        centers = {patient: about["center"] for patient, about in setting["patients"].items()}
-        again = split_digest(make_split(run.plan, centers))
+        again = split_digest(make_split(run.plan, run.centers))
         yield "digest of the split that the plan makes", setting["split_digest"], again
 
 
-def _cohort_digest(patients: dict[str, Any]) -> str:
-    """As `run` writes it."""
-    text = json.dumps(patients, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _cells(run: Run) -> Iterator[Check]:
+    """Every cell that the plan asks for is there, and is what its inputs make today."""
+    wanted = [CellName(run, *key) for key in _asked(run)]
+    whole = [cell for cell in wanted if cell.folder.record]
+    yield "cells that the plan asks for", len(wanted), len(whole)
+    damaged = [c for c in whole if c.folder.record["key"] != digest_of(c.folder.record["inputs"])]
+    yield "cells whose key is not that of the inputs they name", 0, len(damaged)
+    known = [cell for cell in whole if cell.method in METHODS]
+    gone = sorted({cell.method for cell in whole} - set(METHODS))
+    note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
+    stale = Counter(cell.method for cell in known if not cell.is_current())
+    title = f"cells that other settings, code, cubes or split made{note}"
+    yield title, "none", _listed(stale) or "none"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} of {name}" for name, n in sorted(counts.items()))
+
+
+def _asked(run: Run) -> list[tuple[str, int, str]]:
+    """Method, seed and fold of every cell that the run's plan asks for."""
+    parts = trained_parts([METHODS[name] for name in run.plan.methods if name in METHODS])
+    # A method of a package that is gone had cells of its own.
+    parts += [name for name in run.plan.methods if name not in METHODS]
+    folds = dict.fromkeys(run.split["fold"])
+    return [(name, seed, fold) for name in parts for seed in run.plan.seeds for fold in folds]
+
+
+@dataclass(frozen=True)
+class CellName:
+    """A cell of a run, held against what would make it today."""
+
+    run: Run
+    method: str
+    seed: int
+    fold: str
+
+    @cached_property
+    def folder(self) -> CellFolder:
+        """What it left behind."""
+        return self.run.cell(self.method, self.seed, self.fold)
+
+    def is_current(self) -> bool:
+        """Whether settings, code, plan, split and patients would give this cell's key again."""
+        stored = self.folder.record["inputs"]
+        rows = self.run.split[self.run.split["fold"] == self.fold]
+        keys = _keys(self.run, METHODS[self.method].input) or stored["patients"]
+        try:
+            inputs = cell_inputs(self.method, self.seed, self.run.plan, rows, keys)
+        except (EpilensError, KeyError):
+            return False
+        # Pretrained weights may have been put away; other weights are noticed.
+        inputs["pretrained"] = inputs["pretrained"] or stored["pretrained"]
+        return digest_of(inputs) == self.folder.record["key"]
+
+
+@lru_cache(maxsize=16)
+def _keys(run: Run, beside: str) -> dict[str, str]:
+    """Keys of what a method reads of each patient; empty where the stores are not at hand."""
+    patients = run.setting["patients"]
+    if beside == "cube":
+        return {patient: about["key"] for patient, about in patients.items()}
+    return {} if run.cubes is None else store_keys(run.cohort, patients, beside)
 
 
 def _ledger(run: Run) -> Iterator[Check]:
     """Thresholds from validation patients only; scores as the cells wrote them."""
     cells: dict[Any, pd.DataFrame] = dict(iter(run.ledger.groupby(["method", "seed", "fold"])))
-    asked = [key for key in cells if key[0] not in OWN_THRESHOLD]
+    records = {key: run.cell(*key).record for key in cells}
+    # What is fused has no cell of its own: its threshold is chosen on validation patients.
+    chosen_on = {
+        key: record.get("threshold", {}).get("chosen_on", VALIDATION)
+        for key, record in records.items()
+    }
+    asked = [key for key in cells if chosen_on[key] == VALIDATION]
     same = sum(_chosen(cells[key]) for key in asked)
-    own = sorted({key[0] for key in cells} & set(OWN_THRESHOLD))
-    note = f" (not asked: {', '.join(own)}, by inner folds)" if own else ""
+    own = sorted({f"{key[0]}, by {chosen_on[key]}" for key in set(cells) - set(asked)})
+    note = f" (not asked: {'; '.join(own)})" if own else ""
     yield f"thresholds that validation patients alone select{note}", len(asked), same
-    there = [key for key in cells if _cell_file(run, key).exists()]
-    changed = sum(_differs(cells[key], _cell_file(run, key)) for key in there)
-    yield f"of {len(there)} cells, those that the ledger does not repeat exactly", 0, changed
+    whole = [key for key, record in records.items() if record]
+    changed = sum(_differs(cells[key], run.cell(*key)) for key in whole)
+    yield f"of {len(whole)} cells, those that the ledger does not repeat exactly", 0, changed
     if {"prq", "bcr", "cdel"} <= set(run.methods):
         yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
 
@@ -129,18 +194,12 @@ def _chosen(cell: pd.DataFrame) -> bool:
     return cell_threshold(cell) == cell["threshold"].iloc[0]
 
 
-def _cell_file(run: Run, key: tuple[str, int, str]) -> Path:
-    method, seed, fold = key
-    place = run.folder / "cells" / method.replace("/", "--") / f"seed-{seed}_fold-{fold}"
-    return place / "ledger.parquet"
-
-
-def _differs(cell: pd.DataFrame, path: Path) -> bool:
+def _differs(rows: pd.DataFrame, cell: CellFolder) -> bool:
     try:
-        told = read_ledger(path)
+        written = cell.ledger
     except LedgerError:
         return True
-    first, second = (frame.sort_values(KEY, ignore_index=True) for frame in (cell, told))
+    first, second = (frame.sort_values(KEY, ignore_index=True) for frame in (rows, written))
     return not first.equals(second[list(first)])
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above
 from epilens.analyses.tables import HEADINGS, paper_rows, verdict
 from epilens.evaluation.resampling import compare_scores
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
-from epilens.analyses.figures import grouped_points
+from epilens.analyses import Analysis
+from epilens.analyses.figures import grouped_points, short_center
 from epilens.analyses.loco import METHODS
 from epilens.analyses.tables import (
     CORE,
@@ -19,6 +19,7 @@ from epilens.analyses.tables import (
     title_of,
     verdict,
 )
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     """Points by center, a ring around the best of each."""
     (ax,) = axes
     counts = frame.groupby("center", sort=False)["patients"].first()
-    names = [f"{str(center).removesuffix(' (simulated)')}\nn = {n}" for center, n in counts.items()]
+    names = [f"{short_center(center)}\nn = {n}" for center, n in counts.items()]
     grouped_points(ax, frame, "center", "macro_f1", names)
     methods = list(dict.fromkeys(frame["method"]))
     step, centers = min(0.2, 0.7 / len(methods)), list(counts.index)

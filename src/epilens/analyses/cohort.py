@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.demographics import patient_table
 from epilens.analyses.tables import paper_rows, verdict
+from epilens.evaluation.run import Run
 
 TOTAL = "Total"
 COUNTS = ["patients", "seizures", "channels"]

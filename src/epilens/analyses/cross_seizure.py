@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.reinference import CONDITIONS, subset_scores
 from epilens.analyses.tables import CORE, HEADINGS, over_seeds, paper_rows, value_of, verdict
 from epilens.evaluation.resampling import compare_patients, patient_means
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

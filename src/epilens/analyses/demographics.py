@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.reinference import valid_seizures
 from epilens.analyses.tables import in_order, naturally, paper_rows, verdict
+from epilens.evaluation.run import Run
 
 CLINICAL = ("age", "sex", "procedure", "modality", "engel")
 
@@ -123,8 +124,9 @@ def patient_table(run: Run) -> pd.DataFrame:
     rows = []
     for patient, about in run.setting["patients"].items():
         cube = run.cube(patient)
+        facts = {"modality": cube.attrs.get("modality")} | cube.attrs.get("participant", {})
         row = {"patient": patient, "center": about["center"]}
-        row |= {name: cube.attrs.get(name) for name in CLINICAL}
+        row |= {name: facts.get(name) for name in CLINICAL}
         rows.append(row | {"seizures": len(valid_seizures(cube))})
     frame = pd.DataFrame(rows).merge(counts, left_on="patient", right_index=True, how="left")
     orders = {name: naturally(frame[name]) for name in ("center", "patient")}

@@ -34,6 +34,11 @@ def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
     return {"marker": _OTHERS[place % len(_OTHERS)], "color": "0.6"}
 
 
+def short_center(name: object) -> str:
+    """A center's name without the remark in brackets behind it, which an axis has no room for."""
+    return str(name).partition(" (")[0]
+
+
 def grouped_points(
     ax: Axes, frame: pd.DataFrame, group: str, metric: str, ticks: Sequence[str]
 ) -> None:
@@ -107,6 +112,15 @@ FIGURES: Mapping[str, PaperFigure] = {
         PaperFigure("loco", "Table XI", "Leave-one-center-out Macro-F1", ("loco-bootstrap",)),
     )
 }
+
+
+def all_figures() -> dict[str, PaperFigure]:
+    """The paper's figures, then one for each other analysis that can be drawn."""
+    drawn = {name for figure in FIGURES.values() for name in figure.analyses}
+    others = [row for row in ANALYSES.values() if row.draw and row.name not in drawn]
+    return {**FIGURES} | {
+        row.name: PaperFigure(row.name, row.shows, row.title, (row.name,)) for row in others
+    }
 
 
 def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, title_of, value_of, verdict
+from epilens.evaluation.run import Run
 from epilens.thresholds import confusion_metrics
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import (
     CORE,
     in_order,
@@ -15,6 +15,7 @@ from epilens.analyses.tables import (
     value_of,
     verdict,
 )
+from epilens.evaluation.run import Run
 
 MEAN, WORST = "center mean", "worst center"
 METHODS = ("rbf-svm", "timeconv-cnn", "logistic-z", *CORE)

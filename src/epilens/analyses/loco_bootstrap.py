@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
-from epilens.analyses.figures import legend_above, style_of
+from epilens.analyses import Analysis
+from epilens.analyses.figures import legend_above, short_center, style_of
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of, verdict
 from epilens.evaluation.resampling import bootstrap, interval, patient_means
+from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
             **style_of(method),
         )
     counts = frame.groupby("center")["patients"].first()
-    names = [f"{center.removesuffix(' (simulated)')}\nn = {counts[center]}" for center in centers]
+    names = [f"{short_center(center)}\nn = {counts[center]}" for center in centers]
     ax.set_xticks(range(len(centers)), names)
     ax.set_xlim(-0.5, len(centers) - 0.5)
     ax.set(xlabel="center held out", ylabel="patient Macro-F1, 95 % interval")

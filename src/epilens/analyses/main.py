@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import best, by_method, paper_text, value_of, verdict, with_sd
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import summarise
 from epilens.methods import METHODS
 

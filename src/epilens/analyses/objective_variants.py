@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import paper_rows, value_of, verdict
 from epilens.evaluation.ledger import fuse
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means, score
 
 VARIANTS = {"PRQ + BCR-Boundary": "bcr/boundary", "PRQ + BCR-Full": "bcr"}

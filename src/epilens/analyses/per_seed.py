@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import CORE, in_order, paper_rows, verdict
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means
 
 COLUMNS = ["macro_f1", "ez_f1", "ez_fraction_bias"]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
 from epilens.analyses.tables import CORE, HEADINGS, paper_rows, value_of, verdict
 from epilens.evaluation.resampling import permute_within_patients
+from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import by_method, paper_rows, verdict, with_sd
+from epilens.evaluation.run import Run
 
 METRICS = ("macro_f1", "ez_f1", "accuracy", "auroc", "ez_auprc")
 QUANTILES = {"prq/q05": 0.05, "prq": 0.10, "prq/q20": 0.20}

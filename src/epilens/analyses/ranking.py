@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import CORE, HEADINGS, best, by_method, paper_rows, verdict, with_sd
+from epilens.evaluation.run import Run
 
 METRICS = ("mrr_ez", "recall_at_k", "top1_ez", "ez_auprc", "ndcg_ez")
 

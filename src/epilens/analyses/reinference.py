@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.analyses import Run
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import score_rows
+from epilens.evaluation.run import Run
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
 from epilens.methods import METHODS
@@ -101,7 +101,7 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    path = run.folder / "cells" / branch / f"seed-{seed}_fold-{fold}" / "checkpoint.safetensors"
+    path = run.cell(branch, seed, fold).checkpoint
     try:
         tensors = load_file(path)
         mean, scale = (tensors.pop(f"standardizer.{what}").numpy() for what in ("mean", "scale"))

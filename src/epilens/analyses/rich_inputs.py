@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis, Run
+from epilens.analyses import Analysis
 from epilens.analyses.tables import by_method, verdict
 from epilens.errors import LedgerError
+from epilens.evaluation.run import Run
 
 METRICS = ("macro_f1", "ez_f1", "auroc")
 PAPER_GAP = (-0.10, -0.05)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from epilens.data.bids import Patient, Recordings
+from epilens.data.bids import Recordings
+from epilens.data.participants import engel_of
+from epilens.data.scan import Patient
 from epilens.data.sidecars import as_number
 
 _COUNTS = ["seizures", "seizures_excluded", "channels", "ez_channels", "channels_with_position"]
-_ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
 
 
-def summarise(cohort: Iterable[Recordings]) -> dict[str, Any]:
+def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
     """Counts as one JSON-ready object: total, centers, patients, excluded, noted.
 
     `ez_channels` is None where no label is known; shares are of channels with known labels.
     """
     cohort = list(cohort)
-    patients = patient_table(cohort)
+    patients = participant_table(cohort)
     audit = pd.concat([part.audit for part in cohort], ignore_index=True)
     rows = audit[["what", "where", "why"]]
     return {
@@ -36,22 +36,22 @@ def summarise(cohort: Iterable[Recordings]) -> dict[str, Any]:
     }
 
 
-def patient_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
+def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
     """One row per patient, in the order of the cohort (the paper's demographics table)."""
     return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.patients])
 
 
 def _patient_row(patient: Patient) -> dict[str, Any]:
-    known = patient.participant
+    facts = participant_facts(patient.participant)
     rates = sorted({round(run.stated_fs, 2) for run in patient.runs if run.stated_fs})
     return {
         "patient": patient.name,
         "center": patient.center,
-        "age": as_number(known.get("age")),
-        "sex": known.get("sex") or None,
-        "procedure": _procedure(known),
+        "age": facts.get("age"),
+        "sex": facts.get("sex"),
+        "procedure": facts.get("procedure"),
         "modality": "/".join(sorted({run.modality for run in patient.runs})),
-        "engel": engel_class(known.get("engel") or known.get("engel_score") or ""),
+        "engel": facts.get("engel"),
         "sampling_rates_hz": rates,
         "seizures": len(patient.runs),
         "seizures_excluded": patient.seizures_excluded,
@@ -61,24 +61,23 @@ def _patient_row(patient: Patient) -> dict[str, Any]:
     }
 
 
-def _procedure(participant: dict[str, str]) -> str | None:
-    text = (participant.get("therapy") or participant.get("surgery_type") or "").lower()
-    return text.capitalize() or None
-
-
-def engel_class(text: str) -> str | None:
-    """The class as the paper writes it, or None.
+def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
+    """Age, sex, procedure, Engel class and outcome of a row of participants.tsv; the known ones.
 
     Examples
     --------
-    >>> engel_class("1D"), engel_class("1.0"), engel_class("IIa"), engel_class("-1.0")
-    ('I-D', 'I', 'II-A', None)
+    >>> participant_facts({"age": "31", "sex": "", "therapy": "ABLATION", "engel": "1A"})
+    {'age': 31.0, 'procedure': 'Ablation', 'engel': 'I-A'}
     """
-    match = re.fullmatch(r"(?:([1-4])(?:\.0)?|(IV|I{1,3}))[\s-]*([A-D])?", text.strip().upper())
-    if match is None:
-        return None
-    main = _ROMAN.get(match[1] or "", match[2])
-    return f"{main}-{match[3]}" if match[3] else main
+    procedure = participant.get("therapy") or participant.get("surgery_type") or ""
+    facts = {
+        "age": as_number(participant.get("age")),
+        "sex": participant.get("sex"),
+        "procedure": procedure.lower().capitalize(),
+        "engel": engel_of(participant),
+        "outcome": participant.get("outcome"),
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 def _totals(patients: pd.DataFrame) -> dict[str, Any]:

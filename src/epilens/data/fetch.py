@@ -15,15 +15,15 @@ from epilens.errors import DataError
 _API = "https://openneuro.org/crn/graphql"
 _QUERY = """query files($dataset: ID!, $tag: String!) {
   snapshot(datasetId: $dataset, tag: $tag) { files(recursive: true) { filename size } } }"""
-# What every download needs beside the subjects: labels, participants, inherited sidecars.
-_SHARED = ("/*.json", "/*.tsv", "sourcedata/clinical_data_summary.xlsx")
+# What every download needs beside the subjects: participants, inherited sidecars.
+_TABLES = ("/*.json", "/*.tsv")
 
 
-def patterns(subjects: Sequence[str]) -> list[str] | None:
+def patterns(dataset: Dataset, subjects: Sequence[str]) -> list[str] | None:
     """Glob patterns of a partial download; None: the whole dataset."""
     if not subjects:
         return None
-    return [*_SHARED, *(with_prefix(subject, "sub-") for subject in subjects)]
+    return [*_TABLES, *dataset.shared, *(with_prefix(subject, "sub-") for subject in subjects)]
 
 
 def fetch(
@@ -49,7 +49,10 @@ def fetch(
         ) from None
     say(f"{dataset.title} {dataset.version}: {size / 1e9:.2f} GB to {out}, unless already there")
     openneuro.download(
-        dataset=dataset.accession, tag=dataset.version, target_dir=out, include=patterns(subjects)
+        dataset=dataset.accession,
+        tag=dataset.version,
+        target_dir=out,
+        include=patterns(dataset, subjects),
     )
     return out
 

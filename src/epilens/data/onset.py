@@ -37,6 +37,11 @@ class Onset:
     text: str
     rule: str
 
+    @classmethod
+    def given(cls, onset_s: float) -> Onset:
+        """An onset that the user typed: no rule was needed."""
+        return cls(onset_s, None, "", "given by the user")
+
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}
 _ELECTRIC = {"electrographic", "electrical", "electroclinical"}

@@ -1,16 +1,25 @@
-"""Contact positions in mm, from electrodes.tsv and coordsystem.json."""
+"""Contact positions in mm, from electrodes.tsv and coordsystem.json or an object's own montage."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.sidecars import as_number
+from epilens.data.contacts import parse_contact
+from epilens.data.sidecars import as_number, read_json, read_table
+from epilens.errors import DataError
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+    from epilens.data.recording import Recording
 
 _MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0}
 # No head is larger: beyond this, the stated unit cannot be true.
@@ -60,3 +69,57 @@ def read_positions(
     return Positions(
         {k: (scale * x, scale * y, scale * z) for k, (x, y, z) in xyz.items()}, space
     ), rows
+
+
+def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, list[AuditRow]]:
+    """Positions from a table with name, x, y, z and the coordsystem.json beside it."""
+    if not path.exists():
+        raise DataError(f"{path}: expected a table of electrodes, found nothing. Check the path.")
+    table = read_table(path, "," if path.suffix.lower() == ".csv" else "\t")
+    missing = [column for column in ("name", "x", "y", "z") if column not in table]
+    if missing:
+        raise DataError(
+            f"{path}: expected columns name, x, y, z, found {', '.join(table.columns)}. Add "
+            f"{', '.join(missing)}."
+        )
+    beside = path.with_name(re.sub(r"electrodes\.\w+$", "coordsystem.json", path.name))
+    fields = read_json(beside) if beside != path and beside.exists() else {}
+    if space:
+        fields = fields | {"iEEGCoordinateSystem": space}
+    return read_positions(table, fields, patient)
+
+
+def place_contacts(
+    recordings: Sequence[Recording], path: Path, space: str
+) -> tuple[tuple[Recording, ...], list[AuditRow]]:
+    """The recordings with the positions of a table; names may be spelt differently."""
+    positions, rows = read_electrodes(path, space, recordings[0].patient)
+    by_contact = {str(parse_contact(name)): at for name, at in positions.mm.items()}
+    placed = []
+    for recording in recordings:
+        mm = {}
+        for name in recording.channels:
+            at = positions.mm.get(name) or by_contact.get(str(parse_contact(name)))
+            if at is not None:
+                mm[name] = at
+        placed.append(replace(recording, positions=Positions(mm, positions.space)))
+    if not any(recording.positions.mm for recording in placed):
+        raise DataError(
+            f"{path}: expected positions of the patient's contacts, found none of them among its "
+            f"{len(positions.mm)} names. Does the file belong to this patient?"
+        )
+    return tuple(placed), rows
+
+
+def montage_positions(raw: BaseRaw) -> Positions:
+    """Positions of a recording's own montage."""
+    montage = raw.get_montage()
+    if montage is None:
+        return Positions.none()
+    at: dict[str, Any] = montage.get_positions()
+    mm = {
+        name.strip(): (1e3 * float(m[0]), 1e3 * float(m[1]), 1e3 * float(m[2]))
+        for name, m in at["ch_pos"].items()
+        if np.isfinite(m).all()
+    }
+    return Positions(mm, str(at["coord_frame"]))

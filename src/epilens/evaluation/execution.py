@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ import pandas as pd
 import xarray as xr
 
 from epilens.errors import LedgerError
-from epilens.evaluation.ledger import with_thresholds, write_ledger
-from epilens.evidence.cube import blind, open_patient
-from epilens.methods import METHODS, Training
+from epilens.evaluation.ledger import with_thresholds
+from epilens.evaluation.run import CellFolder
+from epilens.evidence.cube import blind
+from epilens.evidence.files import open_patient
+from epilens.methods import METHODS, Fitted, Training
 from epilens.plan import Plan
 from epilens.processes import work_through
-from epilens.storage import replace_folder
+from epilens.provenance import digest_of
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,25 @@ class Cell:
     split: pd.DataFrame
     """Rows of this fold."""
     paths: Mapping[str, Path]
-    keys: Mapping[str, str]
-    """Of what the method reads of each patient."""
     plan: Plan
-    folder: Path
-    key: str
+    folder: CellFolder
+    inputs: Mapping[str, Any]
+    """What its numbers come from, as plain JSON."""
+
+    @property
+    def key(self) -> str:
+        """Digest of the inputs."""
+        return digest_of(self.inputs)
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.method} seed {self.seed} fold {self.fold}"
 
 
 def finished(cell: Cell) -> bool:
-    """Whether the cell was written by the same inputs before."""
-    try:
-        told = json.loads((cell.folder / "cell.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        return False
-    return told.get("key") == cell.key
+    """Whether the cell was written from the same inputs before."""
+    return cell.folder.record.get("key") == cell.key
 
 
 def execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
@@ -82,9 +88,9 @@ def _open(path: Path, beside: str, key: str) -> xr.Dataset:
 
 def run_cell(cell: Cell) -> None:
     """Fit, predict blind, choose one threshold on validation patients, write all of it."""
-    method = METHODS[cell.method]
+    method, keys = METHODS[cell.method], cell.inputs["patients"]
     cubes = {
-        part: [_open(cell.paths[name], method.input, cell.keys[name]) for name in rows["patient"]]
+        part: [_open(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
     training = Training(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
@@ -99,7 +105,31 @@ def run_cell(cell: Cell) -> None:
         ledger = with_thresholds(ledger)
     else:
         ledger = ledger.assign(threshold=fitted.threshold)
-    _write_cell(cell, ledger, fitted)
+    cell.folder.write(_record(cell, ledger, fitted), ledger, fitted.history, fitted.weights())
+
+
+def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
+    """What must be known of a cell later: where its numbers and its threshold come from."""
+    return {
+        "key": cell.key,
+        "method": cell.method,
+        "seed": cell.seed,
+        "fold": cell.fold,
+        "threshold": {
+            "value": float(ledger["threshold"].iloc[0]),
+            "chosen_on": fitted.threshold_from,
+        },
+        "inputs": dict(cell.inputs),
+        "versions": versions(),
+        "notes": dict(fitted.notes),
+    }
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of what computes; other ones may round otherwise."""
+    packages = ("epilens", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
+    return {name: version(name) for name in packages}
 
 
 def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:
@@ -128,18 +158,3 @@ def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.Data
             f"{len(scores)}; missing or unknown: {names or 'duplicates'}."
         )
     return merged.drop(columns="_merge")
-
-
-def _write_cell(cell: Cell, ledger: pd.DataFrame, fitted: Any) -> None:
-    from safetensors.torch import save
-
-    history = io.BytesIO()
-    fitted.history.to_parquet(history, index=False)
-    told = {"key": cell.key, "method": cell.method, "seed": cell.seed, "fold": cell.fold}
-    told["notes"] = dict(fitted.notes)
-    with replace_folder(cell.folder, "a cell") as folder:
-        write_ledger(ledger, folder / "ledger.parquet")
-        (folder / "history.parquet").write_bytes(history.getvalue())
-        if weights := fitted.weights():
-            (folder / "checkpoint.safetensors").write_bytes(save(dict(weights)))
-        (folder / "cell.json").write_text(json.dumps(told) + "\n", encoding="utf-8")

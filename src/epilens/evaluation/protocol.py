@@ -1,79 +1,71 @@
 """The protocol: the only loop over method × seed × fold.
 
-A finished cell is a folder keyed by a digest of just what it reads (cubes, method, split,
-training), so adding a method reruns nothing, and a killed run resumes to the same result.
+A finished cell is a folder keyed by a digest of just what its numbers come from (cubes, settings,
+code, split, plan), so adding a method reruns nothing, a changed setting or line of code reruns what
+depends on it, and a killed run resumes to the same result.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.errors import LedgerError, PlanError
 from epilens.evaluation.execution import Cell, execute, finished
-from epilens.evaluation.ledger import (
-    KEY,
-    check_ledger,
-    fuse,
-    read_ledger,
-    write_ledger,
-)
+from epilens.evaluation.ledger import KEY, check_ledger, fuse
+from epilens.evaluation.run import KIND, Run, cohort_digest
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
-from epilens.evidence.cube import Cohort
+from epilens.evidence.files import Cohort, attributes_of, key_of
 from epilens.methods import METHODS, Method, method_inputs
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
-from epilens.storage import own_folder, write_atomically
+from epilens.storage import own_folder
 
-SIMULATED = "(simulated)"
-"""Centers of simulated cohorts say so in their name."""
+
+@dataclass(frozen=True)
+class Members:
+    """Labelled patients of a cohort: what a run must know of them without reading their arrays."""
+
+    about: Mapping[str, dict[str, Any]]
+    """Key, center, and whether it is simulated, by patient."""
+    cohort: Cohort
+
+    @property
+    def centers(self) -> dict[str, str]:
+        """Center of every patient."""
+        return {name: about["center"] for name, about in self.about.items()}
+
+    @property
+    def folder(self) -> Path:
+        """Where the cubes are."""
+        return self.cohort.path(next(iter(self.about))).parent
 
 
 def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     """Cross-validate the plan's methods; returns the run's folder. Running it again resumes.
 
     The folder holds the resolved plan, the split and the cohort with their digests, a folder per
-    cell (ledger, history, checkpoint), and `ledger.parquet` of all methods.
+    cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods.
     """
     runtime = runtime or Runtime()
-    known = _labelled(cohort)
-    tick, folder = Ticks.of(runtime.tick), own_folder(runtime.out / plan.name, "a run")
-    split = make_split(plan, {name: about["center"] for name, about in known.items()})
-    _write_setting(folder, plan, split, known, cohort.path(next(iter(known))).parent)
-    names = runtime.only or plan.methods
-    methods = [METHODS[name] for name in names]
-    trained = list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
-    cells = _cells(trained, plan, split, known, cohort, folder)
+    methods = [METHODS[name] for name in runtime.only or plan.methods]
+    members = labelled(cohort)
+    split = make_split(plan, members.centers)
+    place = Run(own_folder(runtime.out / plan.name, KIND))
+    _begin(place, plan, split, members, [method.name for method in methods])
+    tick, cells = Ticks.of(runtime.tick), _cells(place, methods, plan, split, members)
     tick.expect(len(cells))
     todo = [cell for cell in cells if not finished(cell)]
     for cell in (cell for cell in cells if finished(cell)):
-        tick(f"{cell.method} seed {cell.seed} fold {cell.fold} kept")
+        tick(f"{cell.title} kept")
     for cell in execute(todo, runtime.jobs):
-        tick(f"{cell.method} seed {cell.seed} fold {cell.fold}")
-    _assemble(folder, methods, cells, split, known)
-    return folder
-
-
-def caveats(folder: Path) -> list[str]:
-    """What must be said wherever results of a run are shown."""
-    try:
-        setting = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except OSError:
-        setting = {}
-    said = []
-    if setting.get("smoke"):
-        said.append(
-            "Smoke plan, below the paper's budget: it shows that every step works, and "
-            "judges no method."
-        )
-    if setting.get("simulated"):
-        said.append("Simulated patients: nothing here is clinical evidence.")
-    return [*said, "For research, not for diagnosis."]
+        tick(cell.title)
+    _assemble(place, methods, cells, split)
+    return place.folder
 
 
 def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
@@ -86,118 +78,109 @@ def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
     return five_fold(centers, s.folds, s.validation, s.seed)
 
 
-def _labelled(cohort: Cohort) -> dict[str, dict[str, Any]]:
-    """Key and center of every patient with labels, from the cubes' attributes alone."""
-    known = {}
+def labelled(cohort: Cohort) -> Members:
+    """The patients with labels, from the cubes' attributes alone."""
+    about = {}
     for patient in cohort:
-        attrs = json.loads((cohort.path(patient) / ".zattrs").read_text(encoding="utf-8"))
+        attrs = attributes_of(cohort.path(patient))
         if attrs.get("ez_channels") is not None:
-            known[patient] = {"key": attrs["key"], "center": attrs["center"]}
-    if not known:
+            about[patient] = {
+                "key": attrs["key"],
+                "center": attrs["center"],
+                "simulated": bool(attrs.get("simulated")),
+            }
+    if not about:
         raise PlanError(
             f"run: expected patients with EZ labels, found none among {len(cohort)}. Describe the "
             "cohort with labels (see `epilens describe --labels`)."
         )
-    return known
+    return Members(about, cohort)
 
 
-def _write_setting(
-    folder: Path,
-    plan: Plan,
-    split: pd.DataFrame,
-    known: Mapping[str, dict[str, Any]],
-    cubes: Path,
+def _begin(
+    place: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
 ) -> None:
     """Plan, split and cohort; a run refuses to go on with another cohort or split."""
-    setting = {
-        "plan_digest": plan.digest,
+    digests = {
         "split_digest": split_digest(split),
-        "cohort_digest": _digest(dict(known)),
-        "patients": dict(known),
-        "simulated": any(SIMULATED in about["center"] for about in known.values()),
-        "smoke": plan.smoke,
-        "cubes": str(cubes.resolve()),
+        "cohort_digest": cohort_digest(members.about),
     }
-    path = folder / "run.json"
-    if path.exists():
-        old = json.loads(path.read_text(encoding="utf-8"))
+    names = [*plan.methods, *methods]
+    if place.began:
         for what in ("cohort", "split"):
-            if old[f"{what}_digest"] != setting[f"{what}_digest"]:
+            old, new = place.setting[f"{what}_digest"], digests[f"{what}_digest"]
+            if old != new:
                 raise PlanError(
-                    f"{folder}: expected the {what} that this run began with "
-                    f"({old[f'{what}_digest']}), found another ({setting[f'{what}_digest']}). Give "
-                    "the plan another name, or remove the run."
+                    f"{place.folder}: expected the {what} that this run began with ({old}), found "
+                    f"another ({new}). Give the plan another name, or remove the run."
                 )
-    write_atomically(folder / "plan.toml", plan.to_toml())
-    write_atomically(folder / "split.csv", split.to_csv(index=False))
-    write_atomically(path, json.dumps(setting, indent=1) + "\n")
+        names = [*place.plan.methods, *names]
+    # The plan of a run names all of its methods, whichever plan file brought them.
+    whole = plan.override(methods=tuple(dict.fromkeys(names)))
+    setting = {"plan_digest": whole.digest, **digests, "patients": dict(members.about)}
+    setting["simulated"] = any(about["simulated"] for about in members.about.values())
+    setting |= {"smoke": plan.smoke, "cubes": str(members.folder.resolve())}
+    place.begin(whole, split, setting)
+
+
+def cell_inputs(
+    method: str, seed: int, plan: Plan, rows: pd.DataFrame, keys: Mapping[str, str]
+) -> dict[str, Any]:
+    """All that the numbers of a cell come from, as plain JSON; its digest is the cell's key.
+
+    rows : of the split, for one fold. keys : of what the method reads of each patient.
+    """
+    return {
+        **method_inputs(method, plan),
+        "seed": seed,
+        "split": split_digest(rows),
+        "patients": {patient: keys[patient] for patient in sorted(rows["patient"])},
+    }
+
+
+def trained_parts(methods: Sequence[Method]) -> list[str]:
+    """Methods that have cells: those that are fitted, and the parts of those that are fused."""
+    return list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
 
 
 def _cells(
-    methods: Sequence[str],
-    plan: Plan,
-    split: pd.DataFrame,
-    known: Mapping[str, dict[str, Any]],
-    cohort: Cohort,
-    folder: Path,
+    place: Run, methods: Sequence[Method], plan: Plan, split: pd.DataFrame, members: Members
 ) -> list[Cell]:
     cells = []
-    for name in methods:
-        known_keys = {p: _store_key(cohort.path(p), METHODS[name].input) for p in known}
-        inputs = method_inputs(name, plan)
+    for name in trained_parts(methods):
+        keys = store_keys(members.cohort, members.about, METHODS[name].input)
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
-                keys = {patient: known_keys[patient] for patient in rows["patient"]}
-                parts = [inputs, seed, split_digest(rows), keys]
-                place = folder / "cells" / name.replace("/", "--") / f"seed-{seed}_fold-{fold}"
-                paths = {patient: cohort.path(patient) for patient in rows["patient"]}
-                cells.append(
-                    Cell(name, seed, str(fold), rows, paths, keys, plan, place, _digest(parts))
-                )
+                inputs = cell_inputs(name, seed, plan, rows, keys)
+                paths = {patient: members.cohort.path(patient) for patient in rows["patient"]}
+                folder = place.cell(name, seed, str(fold))
+                cells.append(Cell(name, seed, str(fold), rows, paths, plan, folder, inputs))
     return cells
 
 
-def _store_key(path: Path, beside: str) -> str:
-    """Key of a patient's cube, or of the store beside it that a method reads."""
-    place = path if beside == "cube" else path.parent / beside / path.name
-    try:
-        return json.loads((place / ".zattrs").read_text(encoding="utf-8"))["key"]
-    except OSError:
-        raise CubeError(
-            f"{place}: expected the {beside} of a patient, found none. Write them with `epilens "
-            f"describe --plan PLAN`, where the plan has a method that reads {beside}."
-        ) from None
-
-
-def _digest(tree: Any) -> str:
-    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
+def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
+    """Key of each patient's cube, or of the store beside it that a method reads."""
+    return {patient: key_of(cohort.path(patient), beside) for patient in patients}
 
 
 def _assemble(
-    folder: Path,
-    methods: Sequence[Method],
-    cells: Sequence[Cell],
-    split: pd.DataFrame,
-    known: Mapping[str, dict[str, Any]],
+    place: Run, methods: Sequence[Method], cells: Sequence[Cell], split: pd.DataFrame
 ) -> None:
-    """`ledger.parquet`: all methods, complete or refused with the list of what is missing."""
+    """The ledger of all methods, complete or refused with the list of what is missing."""
     by_method = {
-        name: pd.concat(
-            [read_ledger(c.folder / "ledger.parquet") for c in cells if c.method == name]
-        )
+        name: pd.concat([cell.folder.ledger for cell in cells if cell.method == name])
         for name in dict.fromkeys(cell.method for cell in cells)
     }
-    wanted = [m.name for m in methods]
     for method in methods:
         if method.parts:
             first, second = (by_method[part] for part in method.parts)
-            by_method[method.name] = fuse(first, second, method.settings["weight"])
-    rows = pd.concat([by_method[name] for name in by_method], ignore_index=True)
-    path = folder / "ledger.parquet"
-    if path.exists():
-        old = read_ledger(path)
+            fused = fuse(first, second, method.settings["weight"])
+            by_method[method.name] = fused.assign(method=method.name)
+    rows = pd.concat(list(by_method.values()), ignore_index=True)
+    if place.has_ledger:
+        old = place.ledger
         rows = pd.concat([old[~old["method"].isin(set(by_method))], rows], ignore_index=True)
-    write_ledger(check_complete(rows, split, wanted), path)
+    place.write_ledger(check_complete(rows, split, [method.name for method in methods]))
 
 
 def check_complete(

@@ -1,4 +1,4 @@
-"""The cube: one `xarray.Dataset` per patient, its rules, and its store on disk.
+"""The cube: one `xarray.Dataset` per patient, and its rules. How it lies on disk: `files`.
 
 | variable | axes | |
 |---|---|---|
@@ -7,23 +7,16 @@
 | `is_ez` | channel | absent when unknown |
 | `position_mm`, `has_position` | channel, axis; channel | absent when no contact has a position |
 | `start_s`, `stop_s` | seizure, window | seconds from onset |
+| `unit`, `words` | descriptor | as its row says |
 | `sampling_rate_hz`, `high_gamma_covered` | seizure | share of 80-150 Hz below Nyquist |
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from epilens.data.sidecars import natural
-from epilens.errors import CubeError, did_you_mean
-from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.storage import replace_folder
+from epilens.errors import CubeError
 
 AXES = ("seizure", "window", "channel", "descriptor")
 _REQUIRED = {
@@ -55,18 +48,14 @@ def check(cube: xr.Dataset) -> xr.Dataset:
             raise CubeError(f"{who}: expected a variable {name!r}, found none. Describe it anew.")
         if cube[name].dims != axes:
             raise CubeError(f"{who}: expected {name!r} over {axes}, found {cube[name].dims}.")
-    found = tuple(cube["descriptor"].values.tolist())
-    if found != tuple(DESCRIPTORS):
-        raise CubeError(
-            f"{who}: expected descriptors {', '.join(DESCRIPTORS)}, found {', '.join(found)}."
-        )
-    for axis in ("seizure", "channel"):
+    for axis in ("seizure", "channel", "descriptor"):
         names = cube[axis].values.tolist()
         if len(set(names)) != len(names):
             raise CubeError(f"{who}: expected unique names of {axis}s, found a repetition.")
-    if not bool(np.isfinite(cube["x"]).all()):
+    x, valid = cube["x"].values, cube["valid"].values
+    if not np.isfinite(x).all():
         raise CubeError(f"{who}: expected finite numbers, found others. Masks say what is missing.")
-    if bool((cube["x"] != 0).where(~cube["valid"], False).any()):
+    if x[~valid].any():
         raise CubeError(f"{who}: expected 0 wherever a window is not valid, found other numbers.")
     _check_reference(cube, who)
     return cube
@@ -74,11 +63,12 @@ def check(cube: xr.Dataset) -> xr.Dataset:
 
 def _check_reference(cube: xr.Dataset, who: str) -> None:
     """Every used seizure-channel needs a valid reference window (Eq. of the reference mean)."""
-    used = cube["valid"].any("window")
-    orphan = used & ~(cube["valid"] & is_reference(cube)).any("window")
-    if not bool(orphan.any()):
+    valid = cube["valid"].values
+    used = valid.any(axis=1)  # (seizure, channel)
+    orphan = used & ~(valid & is_reference(cube).values[:, :, None]).any(axis=1)
+    if not orphan.any():
         return
-    seizure, channel = (int(i[0]) for i in np.nonzero(orphan.values))
+    seizure, channel = (int(i[0]) for i in np.nonzero(orphan))
     where = f"seizure {str(cube.seizure.values[seizure])!r} channel "
     where += repr(str(cube.channel.values[channel]))
     raise CubeError(
@@ -95,120 +85,8 @@ def blind(cube: xr.Dataset) -> xr.Dataset:
     return bare
 
 
-def save(cube: xr.Dataset, path: str | Path) -> Path:
-    """Write a cube as a zarr store; a kill leaves the old store, the new one, or none."""
-    return save_store(check(cube), path)
-
-
-def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
-    """Write any dataset as a zarr store (format 2), whole or not at all.
-
-    An array is a JSON file and its bytes. Written so, a store of a dozen small arrays takes a tenth
-    of the time that xarray's general writer needs for it; xarray reads it like any other.
-    """
-    metadata: dict[str, Any] = {".zgroup": {"zarr_format": 2}, ".zattrs": dataset.attrs}
-    chunks: dict[str, bytes] = {}
-    on_axes = [name for name in dataset.coords if name not in dataset.dims]
-    if on_axes:
-        metadata[".zattrs"] = dataset.attrs | {"coordinates": " ".join(map(str, on_axes))}
-    for name, variable in dataset.variables.items():
-        values = np.ascontiguousarray(variable.values)
-        metadata[f"{name}/.zarray"] = {
-            "zarr_format": 2,
-            "shape": values.shape,
-            "chunks": [max(1, n) for n in values.shape],
-            "dtype": values.dtype.str,
-            "order": "C",
-            "fill_value": None,
-            "filters": None,
-            "compressor": None,
-        }
-        metadata[f"{name}/.zattrs"] = {"_ARRAY_DIMENSIONS": variable.dims}
-        chunks[f"{name}/{'.'.join('0' * max(1, values.ndim))}"] = values.tobytes()
-    together = {"zarr_consolidated_format": 1, "metadata": metadata}
-    with replace_folder(path, "a store") as folder:
-        for name in dataset.variables:
-            (folder / str(name)).mkdir()
-        for name, tree in (metadata | {".zmetadata": together}).items():
-            (folder / name).write_text(json.dumps(tree), encoding="utf-8")
-        for name, content in chunks.items():
-            (folder / name).write_bytes(content)
-    return Path(path)
-
-
-def open_cube(path: str | Path) -> xr.Dataset:
-    """A cube from its store, in memory."""
-    try:
-        cube = xr.open_zarr(path, consolidated=True, chunks=None).load()
-    except Exception as error:  # zarr raises many kinds for a damaged store
-        raise CubeError(
-            f"{path}: expected a cube, found a store that cannot be read ({type(error).__name__}). "
-            "Describe the patient anew."
-        ) from error
-    return check(cube)
-
-
-def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
-    """A cube, and with `traces` or `signals` the variables of that store beside it.
-
-    The arrays of the store are read when they are asked for, and not kept.
-    """
-    path, cube = Path(path), open_cube(path)
-    if beside == "cube":
-        return cube
-    place = path.parent / beside / path.name
-    try:
-        store = xr.open_dataset(place, engine="zarr", consolidated=True, cache=False)
-    except (OSError, KeyError, ValueError) as error:
-        raise CubeError(
-            f"{place}: expected the {beside} of a patient, found none that can be read "
-            f"({type(error).__name__}). Write them with `epilens describe --plan PLAN`, where the "
-            f"plan has a method that reads {beside}."
-        ) from error
-    for axis in ("seizure", "channel"):
-        if store[axis].values.tolist() != cube[axis].values.tolist():
-            raise CubeError(f"{place}: expected the {axis}s of its cube, found others.")
-    return cube.assign_coords(store.coords).assign(store.data_vars)
-
-
-class Cohort(Mapping[str, xr.Dataset]):
-    """Patients of a folder of cubes, in natural order; a cube is read when it is asked for."""
-
-    def __init__(self, paths: Mapping[str, Path], summary: Mapping[str, Any] | None = None):
-        self._paths = dict(paths)
-        self.summary = dict(summary or {})
-
-    def __getitem__(self, patient: str) -> xr.Dataset:
-        if patient not in self._paths:
-            raise CubeError(
-                f"cohort: expected one of {len(self)} patients, found {patient!r}. "
-                f"{did_you_mean(patient, self._paths)}"
-            )
-        return open_cube(self._paths[patient])
-
-    def __contains__(self, patient: object) -> bool:
-        return patient in self._paths
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def path(self, patient: str) -> Path:
-        """Where a patient's cube is."""
-        return self._paths[patient]
-
-
-def open_cohort(path: str | Path) -> Cohort:
-    """The cubes of a folder that `epilens describe` wrote."""
-    path = Path(path)
-    cubes = {p.name.removesuffix(".zarr"): p for p in path.glob("*.zarr")} if path.is_dir() else {}
-    if not cubes:
-        raise CubeError(
-            f"{path}: expected a folder with cubes (*.zarr), found none. Write them with `epilens "
-            "describe`."
-        )
-    summary = path / "cohort.json"
-    known = json.loads(summary.read_text(encoding="utf-8")) if summary.exists() else {}
-    return Cohort({name: cubes[name] for name in sorted(cubes, key=natural)}, known)
+def joined(cube: xr.Dataset, *stores: xr.Dataset) -> xr.Dataset:
+    """The cube with the variables of what lies beside it: the same seizures and channels."""
+    for store in stores:
+        cube = cube.assign_coords(store.coords).assign(store.data_vars)
+    return cube

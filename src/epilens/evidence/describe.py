@@ -1,29 +1,29 @@
-"""One patient's recordings → one cube (and, on request, the traces of the raw methods)."""
+"""One patient's recordings → one cube."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.positions import Positions
-from epilens.data.recording import Recording, align
+from epilens.data.recording import Recording
 from epilens.errors import DataError
-from epilens.evidence.cube import check, is_reference
-from epilens.evidence.descriptors import (
-    DESCRIPTORS,
-    HIGH_GAMMA_HZ,
-    describe_block,
-    high_gamma_covered,
-    in_blocks,
-)
-from epilens.evidence.windows import RINGS_S, Grid, band_limit, window_grid
+from epilens.evidence.blocks import in_blocks
+from epilens.evidence.cube import AXES, check, is_reference
+from epilens.evidence.descriptors import DESCRIPTORS, HIGH_GAMMA, Descriptor, describe_block
+from epilens.evidence.seizures import Seizures, Store, fill
+from epilens.evidence.windows import RINGS_S, Cut, Grid, band_limit, window_grid
 from epilens.plan import Plan
+
+Described = tuple[NDArray[np.float32], Bools, Grid]
+"""Descriptors (window, channel, descriptor), validity (window, channel) and windows."""
 
 
 def describe(recordings: Iterable[Recording], plan: Plan | None = None) -> xr.Dataset:
@@ -34,7 +34,7 @@ def describe(recordings: Iterable[Recording], plan: Plan | None = None) -> xr.Da
     recordings : iterable of Recording
         Seizures of one patient. Channels are matched by name; rates can differ.
     plan : Plan
-        Band limits and windows. Default: the paper's.
+        Band limits, windows and descriptors. Default: the paper's.
 
     Returns
     -------
@@ -48,62 +48,38 @@ def describe_patient(
     recordings: Iterable[Recording], plan: Plan, threads: int | None = None
 ) -> tuple[xr.Dataset, list[AuditRow]]:
     """The cube of one patient, and audit rows for what is masked in it."""
-    parts = [(_slim(r), *_describe_recording(r, plan, threads)) for r in recordings]
-    if not parts:
-        raise DataError("describe: expected recordings of one patient, found none.")
-    about = [part[0] for part in parts]
-    _check_patient(about)
-    names, _ = align(about)
-    column = {name: i for i, name in enumerate(names)}
-    shape = (len(parts), len(parts[0][3].start), len(names))
-    x, valid = np.zeros((*shape, len(DESCRIPTORS)), np.float32), np.zeros(shape, bool)
-    for s, (recording, values, there, _) in enumerate(parts):
-        columns = [column[name] for name in recording.channels]
-        x[s][:, columns] = values
-        valid[s][:, columns] = there
-    cube = _assemble(x, valid, names, about, [grid for *_, grid in parts], plan)
-    cube, rows = _require_reference(cube, plan.windows.min_reference)
-    return check(cube), rows + _coverage_rows(about)
+    cube = fill([CUBE], recordings, plan, threads)["cube"]
+    return cube, audit_of(cube)
 
 
-def _slim(recording: Recording) -> Recording:
-    """The recording without its samples: seizures are described one at a time."""
-    return replace(recording, signal=recording.signal[:, :0], missing=None)
+def audit_of(cube: xr.Dataset) -> list[AuditRow]:
+    """What a cube knows to be masked or partly covered in it."""
+    return [AuditRow(**row) for row in cube.attrs["audit"]]
 
 
-def _check_patient(recordings: Sequence[Recording]) -> None:
-    patients = sorted({r.patient for r in recordings})
-    if len(patients) > 1:
-        raise DataError(
-            f"describe: expected recordings of one patient, found {', '.join(patients[:5])}. "
-            "Describe each patient on its own."
-        )
-    runs = [r.run for r in recordings]
-    if len(set(runs)) < len(runs):
-        raise DataError(f"{patients[0]}: expected every run once, found one twice.")
-
-
-def _describe_recording(
-    recording: Recording, plan: Plan, threads: int | None
-) -> tuple[NDArray[np.float32], NDArray[np.bool_], Grid]:
-    """Descriptors (window, channel, 9) and validity (window, channel) of one seizure."""
-    grid = window_grid(recording, plan.windows)
+def _of_seizure(recording: Recording, plan: Plan, threads: int | None = None) -> Described:
+    grid, rows = window_grid(recording, plan.windows), _rows(plan)
     inside = np.flatnonzero(grid.inside)
     channels = len(recording.channels)
-    values = np.zeros((channels, len(grid.start), len(DESCRIPTORS)), np.float32)
+    values = np.zeros((channels, len(grid.start), len(rows)), np.float32)
     if len(inside):
         used = slice(inside[0], inside[-1] + 1)
         pad_s = _pad_s(recording, grid, used)
+        cut = Cut(recording.fs, grid.start[used], grid.length)
 
-        def work(rows: slice) -> None:
-            signal, fs = recording.signal[rows], recording.fs
+        def work(block: slice) -> None:
+            signal, fs = recording.signal[block], recording.fs
             y = band_limit(signal, fs, plan.filter, recording.mains_hz, pad_s)
-            describe_block(y, recording.fs, grid.start[used], grid.length, values[rows, used])
+            describe_block(y, cut, rows, values[block, used])
 
         in_blocks(work, channels, threads)
     valid = np.repeat(grid.inside[:, None], channels, axis=1) & ~_touched(recording, grid)
     values = np.moveaxis(values, 0, 1)
-    return np.where(valid[..., None] & np.isfinite(values), values, 0), valid, grid
+    return np.where(valid[..., None], values, 0), valid, grid
+
+
+def _rows(plan: Plan) -> list[Descriptor]:
+    return [DESCRIPTORS[name] for name in plan.descriptors]
 
 
 def _pad_s(recording: Recording, grid: Grid, used: slice) -> float:
@@ -113,7 +89,7 @@ def _pad_s(recording: Recording, grid: Grid, used: slice) -> float:
     return max(0.5, RINGS_S - min(before, after) / recording.fs)
 
 
-def _touched(recording: Recording, grid: Grid) -> NDArray[np.bool_]:
+def _touched(recording: Recording, grid: Grid) -> Bools:
     """Windows (window, channel) that hold a sample which was missing in the file."""
     touched = np.zeros((len(grid.start), len(recording.channels)), bool)
     if recording.missing is not None:
@@ -123,50 +99,36 @@ def _touched(recording: Recording, grid: Grid) -> NDArray[np.bool_]:
     return touched
 
 
-def _assemble(
-    x: NDArray[np.float32],
-    valid: NDArray[np.bool_],
-    names: Sequence[str],
-    about: Sequence[Recording],
-    grids: Sequence[Grid],
-    plan: Plan,
-) -> xr.Dataset:
-    first = about[0]
-    data: dict[str, Any] = {
-        "x": (("seizure", "window", "channel", "descriptor"), x),
-        "valid": (("seizure", "window", "channel"), valid),
-    }
-    ez = _labels(about)
+def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> xr.Dataset:
+    values, masks, grids = zip(*parts, strict=True)
+    x, valid = seizures.stack(values), seizures.stack(masks)
+    coords, attrs = _coords(seizures, grids, plan), _attrs(seizures, plan)
+    cube = xr.Dataset(_on_channels(seizures), coords, attrs)
+    finite = np.isfinite(x).all(axis=-1)
+    rows = _not_finite(seizures, valid & ~finite)
+    valid &= finite
+    reference = (valid & is_reference(cube).values[:, :, None]).sum(axis=1)  # (seizure, channel)
+    few = reference < plan.windows.min_reference
+    rows += _too_few(seizures, valid, few, plan.windows.min_reference)
+    valid &= ~few[:, None, :]
+    x[~valid] = 0
+    rows += _coverage_rows(seizures, plan)
+    cube = cube.assign(x=(AXES, x), valid=(AXES[:3], valid))
+    return check(cube.assign_attrs(audit=[asdict(row) for row in rows]))
+
+
+def _on_channels(seizures: Seizures) -> dict[str, Any]:
+    """Labels and positions, as far as they are known."""
+    data, names = {}, seizures.channels
+    ez = _labels(seizures.about)
     if ez is not None:
         data["is_ez"] = ("channel", np.array([name in ez for name in names]))
-    positions = Positions.none()
-    for recording in about:
-        positions = positions.merged(recording.positions)
-    if positions.mm:
-        mm = [positions.mm.get(name, (0.0, 0.0, 0.0)) for name in names]
-        data["position_mm"] = (("channel", "axis"), np.array(mm))
-        data["has_position"] = ("channel", np.array([name in positions.mm for name in names]))
-    rates = [r.fs for r in about]
-    coords = {
-        "seizure": [r.run for r in about],
-        "channel": list(names),
-        "descriptor": list(DESCRIPTORS),
-        "start_s": (("seizure", "window"), np.array([g.start_s for g in grids])),
-        "stop_s": (("seizure", "window"), np.array([g.stop_s for g in grids])),
-        "unit": ("descriptor", [row.unit for row in DESCRIPTORS.values()]),
-        "sampling_rate_hz": ("seizure", np.array(rates)),
-        "high_gamma_covered": ("seizure", np.array([high_gamma_covered(fs) for fs in rates])),
-    }
-    attrs = {
-        "patient": first.patient,
-        "center": first.center,
-        "modality": "/".join(sorted({r.modality for r in about})),
-        "space": positions.space,
-        "montage": plan.montage.scheme,
-        "reference": plan.windows.reference,
-        "plan_digest": plan.digest,
-    }
-    return xr.Dataset(data, coords, attrs)
+    mm = _positions(seizures).mm
+    if mm:
+        at = [mm.get(name, (0.0, 0.0, 0.0)) for name in names]
+        data["position_mm"] = (("channel", "axis"), np.array(at))
+        data["has_position"] = ("channel", np.array([name in mm for name in names]))
+    return data
 
 
 def _labels(about: Sequence[Recording]) -> set[str] | None:
@@ -179,45 +141,97 @@ def _labels(about: Sequence[Recording]) -> set[str] | None:
     return ez
 
 
-def _require_reference(cube: xr.Dataset, least: int) -> tuple[xr.Dataset, list[AuditRow]]:
-    """Mask seizure-channels with too few valid reference windows, with a row for each."""
-    valid = cube["valid"]
-    count = (valid & is_reference(cube)).sum("window").values  # (seizure, channel)
-    used = valid.any("window").values
-    lacking = used & (count < least)
-    rows = []
-    patient = cube.attrs["patient"]
-    for s, run in enumerate(cube.seizure.values.tolist()):
-        lost = np.flatnonzero(lacking[s])
-        if not len(lost):
+def _positions(seizures: Seizures) -> Positions:
+    positions = Positions.none()
+    for recording in seizures.about:
+        positions = positions.merged(recording.positions)
+    return positions
+
+
+def _coords(seizures: Seizures, grids: Sequence[Grid], plan: Plan) -> dict[str, Any]:
+    rows, rates = _rows(plan), [r.fs for r in seizures.about]
+    coords = seizures.coords | {
+        "descriptor": [row.name for row in rows],
+        "start_s": (AXES[:2], np.array([g.start_s for g in grids])),
+        "stop_s": (AXES[:2], np.array([g.stop_s for g in grids])),
+        "unit": ("descriptor", [row.unit for row in rows]),
+        "words": ("descriptor", [row.words for row in rows]),
+        "sampling_rate_hz": ("seizure", np.array(rates)),
+    }
+    for row in rows:
+        if row.name == HIGH_GAMMA:
+            covered = np.array([row.covered(fs) for fs in rates])
+            coords["high_gamma_covered"] = ("seizure", covered)
+    return coords
+
+
+def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
+    about = seizures.about
+    return {
+        "patient": about[0].patient,
+        "center": about[0].center,
+        "simulated": any(r.simulated for r in about),
+        "modality": "/".join(sorted({r.modality for r in about})),
+        "space": _positions(seizures).space,
+        "montage": plan.montage.scheme,
+        "reference": plan.windows.reference,
+        "plan_digest": plan.digest,
+    }
+
+
+def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
+    """A row for every seizure-channel with windows in which some descriptor is no number."""
+    count = lost.sum(axis=1)  # (seizure, channel)
+    return [
+        AuditRow(
+            "channel",
+            f"a descriptor is not finite in {count[s, c]} windows; they are not used",
+            seizures.about[s].patient,
+            seizures.about[s].run,
+            seizures.channels[c],
+            effect="noted",
+        )
+        for s, c in np.argwhere(count)
+    ]
+
+
+def _too_few(seizures: Seizures, valid: Bools, few: Bools, least: int) -> list[AuditRow]:
+    """A row for every seizure, or channel of it, with too few reference windows.
+
+    valid : (seizure, window, channel). few : (seizure, channel). Where nothing would be left, the
+    patient cannot be described.
+    """
+    why, rows = f"has fewer than {least} valid reference windows before onset", []
+    for r, mask, lacking in zip(seizures.about, valid, few, strict=True):
+        used = mask.any(axis=0)
+        lost = np.flatnonzero(used & lacking)
+        if len(lost) and len(lost) == used.sum():
+            rows.append(AuditRow("seizure", why, r.patient, r.run))
             continue
-        why = f"has fewer than {least} valid reference windows before onset"
-        if len(lost) == used[s].sum():
-            rows.append(AuditRow("seizure", why, patient, run))
-            continue
-        names = cube.channel.values[lost].tolist()
-        rows += [AuditRow("channel", why, patient, run, name) for name in names]
-    keep = valid.values & ~lacking[:, None, :]
-    if not keep.any():
+        rows += [AuditRow("channel", why, r.patient, r.run, seizures.channels[c]) for c in lost]
+    if not (valid & ~few[:, None, :]).any():
         raise DataError(
             f"expected a seizure with {least} or more valid reference windows, found none. "
             "Use recordings that start earlier before onset."
         )
-    x = np.where(keep[..., None], cube["x"].values, 0)
-    return cube.assign(x=cube["x"].copy(data=x), valid=valid.copy(data=keep)), rows
+    return rows
 
 
-def _coverage_rows(about: Sequence[Recording]) -> list[AuditRow]:
-    low, high = HIGH_GAMMA_HZ
+def _coverage_rows(seizures: Seizures, plan: Plan) -> list[AuditRow]:
+    """Bands that a sampling rate does not reach, wholly or in part."""
     return [
         AuditRow(
             "run",
-            f"sampled at {r.fs:g} Hz: high gamma ({low:g}-{high:g} Hz) is covered to "
-            f"{high_gamma_covered(r.fs):.0%}",
+            f"sampled at {r.fs:g} Hz: {row.band} ({row.band_hz[0]:g}-{row.band_hz[1]:g} Hz) is "
+            f"covered to {row.covered(r.fs):.0%}",
             r.patient,
             r.run,
             effect="noted",
         )
-        for r in about
-        if high_gamma_covered(r.fs) < 1
+        for r in seizures.about
+        for row in _rows(plan)
+        if row.band_hz and row.covered(r.fs) < 1
     ]
+
+
+CUBE = Store("cube", _of_seizure, _of_patient, frozenset({"descriptors"}))

@@ -1,27 +1,26 @@
-"""The nine descriptors of a window (appendix "Base Feature Construction").
+"""The descriptors of a window (appendix "Base Feature Construction"), one row each.
 
-The plain functions and their rows are the definition, in float64 if they are given float64.
-`descriptors` computes all nine at once from one single-precision FFT per window; tests hold it to
-the definition and to SciPy.
+The plain functions and their rows are the definition, in float64 if they are given float64. The
+paper's nine are computed at once from one single-precision FFT per window; tests hold that to the
+definition and to SciPy. Every other row, of this file or of another package, runs its own function.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import scipy.fft
 import scipy.signal
 from numpy.typing import ArrayLike, NDArray
 
-from epilens.errors import DataError
-from epilens.evidence.windows import window_samples
+from epilens.errors import DataError, EpilensError
+from epilens.evidence.blocks import in_blocks
+from epilens.evidence.windows import Cut, window_samples
+from epilens.plan import PAPER_NINE
+from epilens.registry import Registry
 
 Array = NDArray[Any]
 
@@ -33,7 +32,7 @@ RETAINED_HZ = (1.0, 150.0)
 
 @dataclass(frozen=True)
 class Descriptor:
-    """One descriptor: its name, unit, formula, and the function that defines it."""
+    """One descriptor: what it is, the function that computes it, and how it is used."""
 
     name: str
     unit: str
@@ -41,7 +40,28 @@ class Descriptor:
     of: Literal["signal", "spectrum"]
     compute: Callable[..., Array]
     """(x, fs) for descriptors of the signal, (psd, f) for those of the spectrum; last axis."""
+    words: str
+    """What people call it, in a sentence."""
     band_hz: tuple[float, float] | None = None
+    """Its band, if it has one: how much of it lies below Nyquist is told in the audit."""
+    fast: bool = False
+    """Fast activity: a rise of it is recruitment."""
+    log_level: bool = False
+    """Over orders of magnitude: its levels are compared as logarithms."""
+    state: int = 0
+    """Place among the state terms of the channel table; 0: it has none."""
+
+    @property
+    def band(self) -> str:
+        """Its band as the audit calls it."""
+        return self.name.removeprefix("log_").removesuffix("_power").replace("_", " ")
+
+    def covered(self, fs: float) -> float:
+        """Share of its band that lies below Nyquist; 1 where it has none."""
+        if self.band_hz is None:
+            return 1.0
+        low, high = self.band_hz
+        return float(np.clip((fs / 2 - low) / (high - low), 0, 1))
 
 
 def power_spectrum(x: Array, fs: float) -> tuple[Array, Array]:
@@ -96,40 +116,84 @@ def spectral_entropy(psd: Array, f: Array) -> Array:
 _ROUNDING = 1e-24
 
 
-def _band_row(name: str, low: float, high: float) -> Descriptor:
+def band_row(name: str, low: float, high: float, fast: bool = False) -> Descriptor:
+    """The row of the log power in a band: all that another one needs."""
     return Descriptor(
         name=f"log_{name}_power",
         unit="log µV²",
         formula=rf"\log(1+\int_{{{low:g}}}^{{{high:g}}}\hat S(f)\,df)",
         of="spectrum",
         compute=partial(log_band_power, band_hz=(low, high)),
+        words=f"{name.replace('_', '-')} power",
         band_hz=(low, high),
+        fast=fast,
     )
 
 
-_ROWS = (
-    _band_row("delta", 1, 4),
-    _band_row("theta", 4, 8),
-    _band_row("beta", 13, 30),
-    _band_row("low_gamma", 30, 80),
-    _band_row("high_gamma", 80, 150),
-    Descriptor("rms", "µV", r"\sqrt{\frac1N\sum_t x_t^2+\epsilon}", "signal", root_mean_square),
-    Descriptor("variance", "µV²", r"\frac1N\sum_t(x_t-\bar x)^2", "signal", variance),
+NINE = (
+    band_row("delta", 1, 4),
+    band_row("theta", 4, 8),
+    band_row("beta", 13, 30, fast=True),
+    band_row("low_gamma", 30, 80, fast=True),
+    replace(band_row("high_gamma", 80, 150, fast=True), state=1),
     Descriptor(
-        "line_length", "µV/s", r"\frac{f_s}{N}\sum_{t=2}^{N}|x_t-x_{t-1}|", "signal", line_length
+        name="rms",
+        unit="µV",
+        formula=r"\sqrt{\frac1N\sum_t x_t^2+\epsilon}",
+        of="signal",
+        compute=root_mean_square,
+        words="amplitude (RMS)",
+        log_level=True,
+        state=3,
     ),
     Descriptor(
-        "spectral_entropy",
-        "1",
-        r"-\frac1{\log K}\sum_k\tilde P_k\log(\tilde P_k+\epsilon)",
-        "spectrum",
-        spectral_entropy,
+        name="variance",
+        unit="µV²",
+        formula=r"\frac1N\sum_t(x_t-\bar x)^2",
+        of="signal",
+        compute=variance,
+        words="variance",
+        log_level=True,
+        state=4,
+    ),
+    Descriptor(
+        name="line_length",
+        unit="µV/s",
+        formula=r"\frac{f_s}{N}\sum_{t=2}^{N}|x_t-x_{t-1}|",
+        of="signal",
+        compute=line_length,
+        words="line length",
+        fast=True,
+        log_level=True,
+        state=2,
+    ),
+    Descriptor(
+        name="spectral_entropy",
+        unit="1",
+        formula=r"-\frac1{\log K}\sum_k\tilde P_k\log(\tilde P_k+\epsilon)",
+        of="spectrum",
+        compute=spectral_entropy,
+        words="spectral entropy",
     ),
 )
-DESCRIPTORS = MappingProxyType({row.name: row for row in _ROWS})
-"""Rows in the order of the last axis."""
+"""The paper's, in its order: `epilens.evidence.fused` computes them together."""
+ENTRIES = NINE
+DESCRIPTORS: Registry[Descriptor] = Registry(
+    "epilens.evidence.descriptors", "descriptor", "epilens.descriptors"
+)
+HIGH_GAMMA = "log_high_gamma_power"
 
-HIGH_GAMMA_HZ = (80.0, 150.0)
+
+def rows_of(names: Iterable[str]) -> list[Descriptor]:
+    """Rows of the descriptors of a cube; where no installed package has one, it has words only."""
+    return [DESCRIPTORS[name] if name in DESCRIPTORS else _unknown(name) for name in names]
+
+
+def _unknown(name: str) -> Descriptor:
+    def compute(*given: object) -> Array:
+        return DESCRIPTORS[name].compute(*given)  # says that nobody has it
+
+    return Descriptor(name, "", "", "signal", compute, words=name.replace("_", " "))
 
 
 def high_gamma_covered(fs: float) -> float:
@@ -140,8 +204,7 @@ def high_gamma_covered(fs: float) -> float:
     >>> high_gamma_covered(512), round(high_gamma_covered(256), 3)
     (1.0, 0.686)
     """
-    low, high = HIGH_GAMMA_HZ
-    return float(np.clip((fs / 2 - low) / (high - low), 0, 1))
+    return DESCRIPTORS[HIGH_GAMMA].covered(fs)
 
 
 def descriptors(
@@ -150,6 +213,7 @@ def descriptors(
     length_s: float = 2.0,
     stride_s: float = 1.0,
     threads: int | None = None,
+    names: Sequence[str] = PAPER_NINE,
 ) -> NDArray[np.float32]:
     """Cut windows and describe each of them; the signal is not filtered.
 
@@ -163,11 +227,13 @@ def descriptors(
         A window has round(length_s · fs) samples, the next starts round(stride_s · fs) later.
     threads : int
         Default: as many as there are processors.
+    names : sequence of str
+        Rows of `epilens list descriptors`. Default: the paper's nine.
 
     Returns
     -------
-    array, (..., window, channel, 9)
-        In the order and units of `DESCRIPTORS`.
+    array, (..., window, channel, descriptor)
+        In the order of `names`, in the units of their rows.
 
     Examples
     --------
@@ -177,16 +243,13 @@ def descriptors(
     x = np.asarray(x)
     length, stride = window_samples(fs, length_s, stride_s)
     _check(x, fs, length, stride)
+    rows = [DESCRIPTORS[name] for name in names]
     flat = x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
     windows = max(0, (x.shape[-1] - length) // stride + 1)
-    out = np.empty((len(flat), windows, len(DESCRIPTORS)), np.float32)
-    start = stride * np.arange(windows)
+    out = np.zeros((len(flat), windows, len(rows)), np.float32)
+    cut = Cut(fs, stride * np.arange(windows), length)
     if windows and len(flat):
-        in_blocks(
-            lambda rows: describe_block(flat[rows], fs, start, length, out[rows]),
-            len(flat),
-            threads,
-        )
+        in_blocks(lambda b: describe_block(flat[b], cut, rows, out[b]), len(flat), threads)
     return np.moveaxis(out.reshape(*x.shape[:-1], windows, out.shape[-1]), -3, -2)
 
 
@@ -205,110 +268,44 @@ def _check(x: Array, fs: float, length: int, stride: int) -> None:
         )
 
 
-def in_blocks(work: Callable[[slice], object], rows: int, threads: int | None = None) -> None:
-    """Call `work` on slices that cover `rows`, small enough for the cache, on several threads."""
-    threads = threads or min(4, os.cpu_count() or 1)
-    step = max(1, min(_BLOCK, -(-rows // threads)))
-    blocks = [slice(first, min(rows, first + step)) for first in range(0, rows, step)]
-    if threads == 1 or len(blocks) == 1:
-        for block in blocks:
-            work(block)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, blocks))
-
-
-_BLOCK = 8
-# Beyond this size, single precision would hide weak bands beside a strong one.
-_HUGE_UV = 1e4
-
-
 def describe_block(
-    x: Array, fs: float, start: NDArray[np.int64], length: int, out: NDArray[np.float32]
+    x: Array, cut: Cut, rows: Sequence[Descriptor], out: NDArray[np.float32]
 ) -> None:
-    """All nine descriptors of the windows that start at `start`, into `out` (row, window, 9)."""
-    high, low = x.max(axis=-1, keepdims=True), x.min(axis=-1, keepdims=True)
-    # A constant has no power above 1 Hz (Hann), so taking it away first only saves precision.
-    pilot = np.where(high == low, low, x.mean(axis=-1, keepdims=True)).astype(x.dtype, copy=False)
-    precise = bool(np.maximum(high - pilot, pilot - low).max() > _HUGE_UV)
-    y = np.subtract(x, pilot, dtype=np.float64 if precise else np.float32, casting="same_kind")
-    flat = _signal_part(y, pilot.astype(np.float64)[:, 0], fs, start, length, out)
-    _spectral_part(y, fs, start, length, out)
-    out[..., _INDEX["spectral_entropy"]][flat] = 0
+    """Descriptors of the windows of x (row, time), into `out` (row, window, descriptor)."""
+    own = [i for i, row in enumerate(rows) if row not in NINE]
+    if len(own) < len(rows):
+        from epilens.evidence.fused import describe_nine  # numba is large, and only needed here
+
+        all_nine = tuple(rows) == NINE
+        nine = out if all_nine else np.zeros((*out.shape[:2], len(NINE)), np.float32)
+        describe_nine(x, cut, nine)
+        for i, row in enumerate(rows):
+            if row in NINE and not all_nine:
+                out[..., i] = nine[..., NINE.index(row)]
+    if own:
+        _compute(x, cut, {i: rows[i] for i in own}, out)
 
 
-def _signal_part(
-    y: Array, pilot: Array, fs: float, start: Array, length: int, out: NDArray[np.float32]
-) -> NDArray[np.bool_]:
-    """RMS, variance and line length; returns which windows are constant up to rounding."""
-    from epilens.evidence.kernels import window_sums  # numba is large, and only needed here
-
-    sums = window_sums(y, start, length) / length
-    mean, square, steps = sums[..., 0], sums[..., 1], sums[..., 2]
-    var = square - mean * mean
-    flat = var <= 1e-13 * square
-    var[flat] = 0
-    level = pilot[:, None] + mean
-    out[..., _INDEX["rms"]] = np.sqrt(var + level * level + RMS_EPSILON)
-    out[..., _INDEX["variance"]] = var
-    out[..., _INDEX["line_length"]] = steps * fs
-    return flat
+_AT_ONCE = 1_000_000
+"""Samples of windows that lie in memory together."""
 
 
-_INDEX = {name: position for position, name in enumerate(DESCRIPTORS)}
-
-
-@dataclass(frozen=True)
-class _Bins:
-    """Retained bins of a window length and rate, the scale of their power, and the bands."""
-
-    first: int
-    scale: Array
-    bands: Array
-    """First and last bin of each band, counted from `first`."""
-    step_hz: float
-    log_count: float
-
-
-@lru_cache(maxsize=64)
-def _bins(length: int, fs: float) -> _Bins:
-    f = scipy.fft.rfftfreq(length, 1 / fs)
-    inside = np.flatnonzero((f >= RETAINED_HZ[0]) & (f <= RETAINED_HZ[1]))
-    first, last = int(inside[0]), int(inside[-1])
-    # 3/8 is the mean square of a Hann window; both sides of the spectrum count, except at Nyquist.
-    scale = np.full(len(inside), 2 / (fs * length * 3 / 8))
-    if length % 2 == 0 and last == length // 2:
-        scale[-1] /= 2
-    f = f[inside]
-    rows = [row.band_hz for row in _ROWS if row.band_hz]
-    members = [np.flatnonzero((f >= low) & (f <= high)) for low, high in rows]
-    bands = np.array([(m[0], m[-1]) if len(m) else (0, 0) for m in members])
-    return _Bins(first, scale, bands, fs / length, float(np.log(len(inside))))
-
-
-def _spectral_part(
-    y: Array, fs: float, start: Array, length: int, out: NDArray[np.float32]
-) -> None:
-    """Five band powers and the entropy from one FFT per window."""
-    from epilens.evidence.kernels import hann_power
-
-    bins = _bins(length, fs)
-    stride = int(start[1] - start[0]) if len(start) > 1 else 1
-    windows = np.lib.stride_tricks.sliding_window_view(y, length, axis=-1)[:, start[0] :: stride]
-    raw = scipy.fft.rfft(windows[:, : len(start)])
-    real = raw.real.dtype
-    power = np.empty((*raw.shape[:-1], len(bins.scale)), real)
-    bands = np.empty((*raw.shape[:-1], len(bins.bands)))
-    halves, scale = np.array([0.5, 0.25], real), bins.scale.astype(real)
-    even = length % 2 == 0
-    hann_power(
-        raw.view(real), bins.first, even, halves, scale, bins.bands, bins.step_hz, power, bands
-    )
-    out[..., : len(bins.bands)] = np.log1p(bands)
-    total = power.sum(axis=-1)
-    # One pass: H = log ΣP - ΣP log P / ΣP.
-    np.maximum(power, np.finfo(power.dtype).tiny, out=power)
-    weighted = np.einsum("...k,...k", power, np.log(power))
-    safe = np.where(total > 0, total, 1)
-    entropy = (np.log(safe) - weighted / safe) / bins.log_count
-    out[..., _INDEX["spectral_entropy"]] = np.where(total > 0, entropy, 0)
+def _compute(x: Array, cut: Cut, rows: dict[int, Descriptor], out: NDArray[np.float32]) -> None:
+    """Rows that have a function of their own, a few windows at a time."""
+    every = np.lib.stride_tricks.sliding_window_view(x, cut.length, axis=-1)
+    step = max(1, _AT_ONCE // (len(x) * cut.length))
+    for first in range(0, len(cut.start), step):
+        part = slice(first, first + step)
+        windows = every[:, cut.start[part]].astype(np.float64)
+        given: dict[str, tuple[Any, ...]] = {"signal": (windows, cut.fs)}
+        if any(row.of == "spectrum" for row in rows.values()):
+            given["spectrum"] = power_spectrum(windows, cut.fs)
+        for i, row in rows.items():
+            values = np.asarray(row.compute(*given[row.of]))
+            if values.shape != windows.shape[:-1]:
+                raise EpilensError(
+                    f"descriptor {row.name!r}: expected one number for each window, "
+                    f"{windows.shape[:-1]}, found {values.shape}. Its function must reduce the "
+                    "last axis."
+                )
+            out[:, part, i] = values

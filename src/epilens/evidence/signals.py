@@ -1,51 +1,56 @@
 """Signals: the band-limited interval around onset at its native rate, for methods that need it.
 
-Seizures differ in rate and length, so each has an array of its own: `signal_0`, `signal_1`, …
+Seizures differ in rate and length, so they stand one after another in one array, `signal` (channel,
+sample). Where each begins and how long it is are coordinates of the seizures: whoever picks some of
+them (`patient.isel(seizure=…)`) has picked their signals too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.data.recording import Recording, align
-from epilens.evidence.descriptors import in_blocks
+from epilens.arrays import Bools
+from epilens.data.recording import Recording
+from epilens.evidence.blocks import in_blocks
+from epilens.evidence.seizures import Seizures, Store, fill
 from epilens.evidence.windows import band_limit
 from epilens.plan import Plan
 
+Interval = tuple[NDArray[np.float32], float]
+"""(channel, time), and the time of its first sample from onset."""
+
 
 def make_signals(recordings: Iterable[Recording], plan: Plan) -> xr.Dataset:
-    """Signals of one patient: `signal_k` (channel, time_k) in µV, and which seizure has a channel.
+    """Signals of one patient in µV, and which seizure has a channel (`signal_valid`)."""
+    return fill([SIGNALS], recordings, plan)["signals"]
 
-    `signal_start_s` (seizure) is the time of the first sample from onset.
-    """
-    about, parts = [], []
-    for recording in recordings:
-        parts.append(_interval(recording, plan))
-        about.append(recording)
-    names, _ = align(about)
-    column = {name: i for i, name in enumerate(names)}
-    there = np.zeros((len(about), len(names)), bool)
-    data = {}
-    for s, (recording, (signal, _)) in enumerate(zip(about, parts, strict=True)):
-        columns = [column[name] for name in recording.channels]
-        whole = np.zeros((len(names), signal.shape[1]), np.float32)
-        whole[columns], there[s, columns] = signal, True
-        data[f"signal_{s}"] = (("channel", f"time_{s}"), whole)
-    data["signal_valid"] = (("seizure", "channel"), there)
-    coords = {
-        "seizure": [r.run for r in about],
-        "channel": list(names),
-        "signal_start_s": ("seizure", np.array([start_s for _, start_s in parts])),
-        "signal_rate_hz": ("seizure", np.array([r.fs for r in about])),
+
+def _of_patient(seizures: Seizures, parts: Sequence[Interval], plan: Plan) -> xr.Dataset:
+    samples = np.array([signal.shape[1] for signal, _ in parts])
+    of_seizures = {
+        "signal_first": np.cumsum(samples) - samples,
+        "signal_samples": samples,
+        "signal_rate_hz": np.array([r.fs for r in seizures.about]),
+        "signal_start_s": np.array([start_s for _, start_s in parts]),
     }
-    return xr.Dataset(data, coords, {"patient": about[0].patient})
+    signal = seizures.concatenate([signal for signal, _ in parts])
+    # Methods read one seizure at a time: a piece on disk is as long as the longest of them.
+    pieces = {"chunks": (len(signal), max(1, int(samples.max())))}
+    return xr.Dataset(
+        {
+            "signal": (("channel", "sample"), signal, {}, pieces),
+            "signal_valid": (("seizure", "channel"), seizures.present),
+        },
+        seizures.coords | {name: ("seizure", values) for name, values in of_seizures.items()},
+        {"patient": seizures.about[0].patient},
+    )
 
 
-def _interval(r: Recording, plan: Plan) -> tuple[NDArray[np.float32], float]:
+def _of_seizure(r: Recording, plan: Plan, threads: int | None = None) -> Interval:
     """The planned interval, band-limited, as far as the recording has it; and where it starts."""
     first = max(0, int(np.ceil((plan.windows.start_s - r.start_s) * r.fs - 1e-6)))
     last = min(r.signal.shape[1], int(np.floor((plan.windows.stop_s - r.start_s) * r.fs + 1e-6)))
@@ -54,13 +59,32 @@ def _interval(r: Recording, plan: Plan) -> tuple[NDArray[np.float32], float]:
     def work(rows: slice) -> None:
         out[rows] = band_limit(r.signal[rows], r.fs, plan.filter, r.mains_hz)[:, first:last]
 
-    in_blocks(work, len(r.channels))
+    in_blocks(work, len(r.channels), threads)
     return out, r.start_s + first / r.fs
+
+
+def has_signals(patient: xr.Dataset) -> bool:
+    """Whether a patient was opened or made with its signals."""
+    return "signal" in patient
+
+
+def without_signals(patient: xr.Dataset) -> xr.Dataset:
+    """The patient's cube alone."""
+    return patient.drop_vars([v for v in patient.variables if str(v).startswith("signal")])
+
+
+def signal_of(
+    patient: xr.Dataset, s: int, first: int = 0, last: int | None = None
+) -> NDArray[np.float32]:
+    """Samples (channel, time) of one seizure, or some of them; only these are read."""
+    begin, samples = (int(patient[f"signal_{k}"].values[s]) for k in ("first", "samples"))
+    end = samples if last is None else min(last, samples)
+    return patient["signal"][:, begin + min(first, end) : begin + end].values
 
 
 def each_signal(
     patient: xr.Dataset, start_s: float, stop_s: float
-) -> Iterator[tuple[NDArray[np.float32], float, float, NDArray[np.bool_]]]:
+) -> Iterator[tuple[NDArray[np.float32], float, float, Bools]]:
     """Seizures of a patient that was opened with its signals.
 
     Yields signal (channel, time) between two times from onset, rate (Hz), the time of its first
@@ -72,5 +96,7 @@ def each_signal(
         begin = float(patient["signal_start_s"].values[s])
         first = max(0, round((start_s - begin) * fs))
         last = max(first, round((stop_s - begin) * fs))
-        signal = patient[f"signal_{s}"].values[:, first:last]
-        yield signal, fs, begin + first / fs, valid[s]
+        yield signal_of(patient, int(s), first, last), fs, begin + first / fs, valid[s]
+
+
+SIGNALS = Store("signals", _of_seizure, _of_patient)

@@ -1,19 +1,18 @@
 """A whole cohort → a folder of cubes: in parallel, resumable, with its audit and summary.
 
-A cube is keyed by what it is made from: the content of its signal files, what its sidecars said,
-and the plan's fields that it depends on. Same key: it is kept. Otherwise only it is made anew.
+A store is keyed by what it is made from: the content of its signal files, what its sidecars said,
+the fields of the plan that it depends on, and the code that computes it. Same key: it is kept.
+Otherwise only it is made anew, together with what else of its patient is: every file is read once.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +20,37 @@ import pandas as pd
 import xarray as xr
 
 from epilens.data.audit import AuditRow, audit_frame
-from epilens.data.bids import Patient, Recordings
-from epilens.data.recording import Recording, Run, read_run
-from epilens.data.sidecars import natural, read_table
-from epilens.errors import DataError, EpilensError
-from epilens.evidence.cube import save, save_store
-from epilens.evidence.describe import describe_patient
-from epilens.evidence.signals import make_signals
-from epilens.evidence.traces import make_traces
+from epilens.data.bids import Recordings
+from epilens.data.cohort import participant_facts
+from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.repeats import Repeats
+from epilens.data.scan import Patient
+from epilens.data.sidecars import read_table
+from epilens.errors import CubeError, DataError, EpilensError
+from epilens.evidence.describe import CUBE, audit_of
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.files import (
+    SUFFIX,
+    attributes_of,
+    cubes_in,
+    is_whole,
+    open_cube,
+    place_of,
+    save,
+    save_store,
+)
+from epilens.evidence.keys import recordings_key, source_digests, store_key
+from epilens.evidence.seizures import fill
+from epilens.evidence.signals import SIGNALS
+from epilens.evidence.traces import TRACES
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
 from epilens.storage import own_folder, write_atomically
 from epilens.terminal import visible
 
-VERSION = 1
-"""Raised when the same sources and plan would give other numbers."""
-
-STORES: dict[str, tuple[Callable[..., xr.Dataset], set[str]]] = {
-    "traces": (make_traces, {"traces"}),
-    "signals": (make_signals, {"filter", "windows"}),
-}
-"""What can lie beside the cubes: how it is made, and the sections of the plan that change it."""
+STORES = {store.name: store for store in (CUBE, TRACES, SIGNALS)}
+"""The cube, and what can lie beside it."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,13 @@ class Job:
     patient: Patient
     plan: Plan
     out: Path
-    stores: tuple[str, ...]
-    threads: int | None
+    beside: tuple[str, ...] = ()
+    """Stores that are wanted beside the cube."""
+    threads: int | None = None
+
+    def place(self, store: str) -> Path:
+        """File of the cube or of a store beside it."""
+        return place_of(self.out / f"{self.patient.name}{SUFFIX}", store)
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,8 @@ def describe_cohort(
 ) -> dict[str, Any]:
     """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
     out = Path(out)
+    for name in plan.descriptors:
+        DESCRIPTORS[name]  # a name that nobody has is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
     _check_names(patients, out)
     own_folder(out, "cubes")
@@ -93,9 +108,9 @@ def describe_cohort(
 
 
 def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
-    """What the sidecars told, then what the signals told."""
-    told = [row for patient in part.patients for row in outcomes[patient.name].rows]
-    return list(dict.fromkeys([*part.rows, *told]))
+    """What the sidecars say, then what the signals say."""
+    of_signals = [row for patient in part.patients for row in outcomes[patient.name].rows]
+    return list(dict.fromkeys([*part.rows, *of_signals]))
 
 
 def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
@@ -110,52 +125,72 @@ def _size(job: Job) -> float:
 
 def describe_one(job: Job) -> Outcome:
     """Describe one patient, unless its cube and the stores beside it are there already."""
-    sources = _digests(job)
-    key = cube_key(job.patient, job.plan, sources)
-    outcome = _cube(job, key, sources)
-    if outcome.summary is None:
-        for name in STORES:
-            shutil.rmtree(_place(job, name), ignore_errors=True)
-        return outcome
-    made = [_make_store(job, name, key) for name in job.stores]
-    return replace(outcome, kept=outcome.kept and not any(made))
-
-
-def _cube(job: Job, key: str, sources: dict[str, str]) -> Outcome:
-    path = job.out / f"{job.patient.name}.zarr"
-    known = _known(path)
-    if known.get("key") == key:
-        return Outcome(_summary(known), tuple(AuditRow(**row) for row in known["audit"]), True)
+    sources = source_digests(job.patient.runs, job.threads)
+    recordings = recordings_key(job.patient, job.plan, sources)
+    keys = {n: store_key(STORES[n], recordings, job.plan) for n in ("cube", *job.beside)}
+    todo = [STORES[n] for n, key in keys.items() if _whole(job.place(n)).get("key") != key]
     rows: list[AuditRow] = []
     try:
-        cube, described = describe_patient(_recordings(job, rows), job.plan, job.threads)
+        made = fill(todo, _recordings(job, rows), job.plan, job.threads) if todo else {}
     except EpilensError as error:
-        shutil.rmtree(path, ignore_errors=True)
+        for name in STORES:
+            job.place(name).unlink(missing_ok=True)
         rows.append(AuditRow("patient", str(error), job.patient.name))
         return Outcome(None, tuple(rows), False)
-    rows = list(dict.fromkeys(rows + described))
-    cube.attrs |= {
-        "key": key,
-        "sources": sources,
-        "audit": [asdict(row) for row in rows],
+    facts = participant_facts(job.patient.participant)
+    if "cube" in made:
+        about = _counts(made["cube"], rows) | {"sources": sources, "participant": facts}
+        made["cube"].attrs |= about
+    elif attributes_of(job.place("cube")).get("participant") != facts:
+        _tell_participant(job.place("cube"), facts)
+    for name, store in made.items():
+        store.attrs |= {"key": keys[name], "recordings": recordings}
+        save_store(store, job.place(name))
+    attributes = attributes_of(job.place("cube"))
+    audit = tuple(AuditRow(**row) for row in attributes["audit"])
+    return Outcome(_summary(attributes), audit, kept=not made)
+
+
+def _attributes(path: Path) -> dict[str, Any]:
+    """Attributes of a store; none where there is no store."""
+    try:
+        return attributes_of(path)
+    except CubeError:
+        return {}
+
+
+def _whole(path: Path) -> dict[str, Any]:
+    """Attributes of a store; none where there is no store, or a damaged one."""
+    return _attributes(path) if is_whole(path) else {}
+
+
+def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
+    """What the summary needs of a cube, and the audit of reading and describing it."""
+    audit = dict.fromkeys([*rows, *audit_of(cube)])
+    return {
+        "audit": [asdict(row) for row in audit],
         "channels": cube.sizes["channel"],
-        "seizures": int(cube["valid"].any(["window", "channel"]).sum()),
+        "seizures": int(cube["valid"].values.any(axis=(1, 2)).sum()),
         "ez_channels": int(cube["is_ez"].sum()) if "is_ez" in cube else None,
     }
-    save(cube, path)
-    return Outcome(_summary(cube.attrs), tuple(rows), False)
+
+
+def _tell_participant(path: Path, facts: dict[str, Any]) -> None:
+    """No method is given these facts: the cube's numbers and key stay."""
+    save(open_cube(path).assign_attrs(participant=facts), path)
 
 
 def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
+    repeats = Repeats(job.plan)
     for result in _one_ahead(lambda run: _try_run(run, job.plan), job.patient.runs, job.threads):
         recording, noted = result
         rows += noted
-        if recording is not None:
+        if recording is not None and repeats.admit(recording, rows):
             yield recording
 
 
-def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
+def _try_run(run: SeizureRun, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
     try:
         return read_run(run, plan)
     except DataError as error:
@@ -163,7 +198,7 @@ def _try_run(run: Run, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
 
 
 def _one_ahead(
-    work: Callable[[Run], Any], items: Sequence[Run], threads: int | None
+    work: Callable[[SeizureRun], Any], items: Sequence[SeizureRun], threads: int | None
 ) -> Iterator[Any]:
     """`map`, with one result prepared in the background where there is a thread to spare."""
     if threads == 1:
@@ -179,97 +214,23 @@ def _one_ahead(
             yield result
 
 
-def _place(job: Job, name: str) -> Path:
-    return job.out / name / f"{job.patient.name}.zarr"
-
-
-def _make_store(job: Job, name: str, cube: str) -> bool:
-    """Write the store beside a cube, unless it is there already; whether it was written."""
-    make, sections = STORES[name]
-    fields = job.plan.model_dump(mode="json", include=sections)
-    tree = json.dumps([VERSION, cube, fields], sort_keys=True)
-    key = hashlib.sha256(tree.encode()).hexdigest()[:32]
-    if _known(_place(job, name)).get("key") == key:
-        return False
-    told: list[AuditRow] = []  # the same rows that describing the cube has told
-    store = make(_recordings(job, told), job.plan)
-    store.attrs["key"] = key
-    save_store(store, _place(job, name))
-    return True
-
-
-def cube_key(patient: Patient, plan: Plan, sources: dict[str, str]) -> str:
-    """Digest of all that a cube depends on."""
-    fields = plan.model_dump(mode="json", include={"montage", "quality", "filter", "windows"})
-    tree = [VERSION, patient.center, fields, [_run_facts(run) for run in patient.runs], sources]
-    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _run_facts(run: Run) -> dict[str, Any]:
-    """What the sidecars said about a run; where its file lies does not matter."""
-    facts = vars(run) | {"path": run.path and run.path.name, "listed": sorted(run.listed)}
-    return facts | {"onset": vars(run.onset), "positions": vars(run.positions)}
-
-
-def _sources(run: Run) -> list[Path]:
-    """The signal file and its companions (BrainVision and Persyst have more than one)."""
-    if run.path is None or not run.path.is_file():
-        return []
-    stem = run.path.name.partition(".")[0]
-    return sorted(
-        p
-        for p in run.path.parent.iterdir()
-        if p.name.partition(".")[0] == stem and p.suffix not in (".json", ".tsv") and p.is_file()
-    )
-
-
-def _digests(job: Job) -> dict[str, str]:
-    files = [file for run in job.patient.runs for file in _sources(run)]
-    with ThreadPoolExecutor(job.threads or 2) as pool:
-        return dict(zip((file.name for file in files), pool.map(_digest, files), strict=True))
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return "unreadable"
-
-
-def _known(path: Path) -> dict[str, Any]:
-    """Attributes of a finished cube, without reading its arrays; empty when there is none."""
-    try:
-        return json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        return {}
-
-
-def _summary(attrs: dict[str, Any]) -> dict[str, Any]:
-    keys = (
-        "patient",
-        "center",
-        "modality",
-        "seizures",
-        "channels",
-        "ez_channels",
-        "key",
-        "plan_digest",
-    )
-    return {key: attrs[key] for key in keys}
+def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("patient", "center", "modality", "seizures", "channels", "ez_channels", "key")
+    return {key: attributes[key] for key in (*keys, "plan_digest")}
 
 
 def _check_names(patients: Sequence[Patient], out: Path) -> None:
+    cubes = cubes_in(out)
     seen: dict[str, str] = {}
     for patient in patients:
-        known = _known(out / f"{patient.name}.zarr").get("center")
-        other = seen.get(patient.name, known)
-        if patient.name in seen or other not in (None, patient.center):
+        name = patient.name
+        other = seen.get(name, _attributes(cubes[name]).get("center") if name in cubes else None)
+        if name in seen or other not in (None, patient.center):
             raise DataError(
-                f"{patient.name}: expected names that are unique over all datasets, found it in "
+                f"{name}: expected names that are unique over all datasets, found it in "
                 f"{other!r} and {patient.center!r}. Give each dataset its own --out folder."
             )
-        seen[patient.name] = patient.center
+        seen[name] = patient.center
 
 
 def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
@@ -288,11 +249,10 @@ def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
 
 def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[str, Any]:
     """`cohort.json`: every patient of the folder, those of earlier commands too."""
-    there = {p.name.removesuffix(".zarr"): _summary(_known(p)) for p in out.glob("*.zarr")}
     left_out = sorted(name for name, outcome in outcomes.items() if outcome.summary is None)
     summary = {
         "plan_digest": plan.digest,
-        "patients": [there[name] for name in sorted(there, key=natural)],
+        "patients": [_summary(attributes_of(path)) for path in cubes_in(out).values()],
         "left_out": left_out,
         "described": sum(o.summary is not None and not o.kept for o in outcomes.values()),
         "kept": sum(o.kept for o in outcomes.values()),

@@ -10,14 +10,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.errors import CubeError
 from epilens.evidence.cube import is_reference
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.descriptors import rows_of
 
 VIEWS = ("abs", "delta", "z_delta", "log_ratio")
 VIEW_EPSILON = 1e-6
 SMALLEST_SCALE = 1e-6
 """A scale below this counts as 1."""
-STATE_DESCRIPTORS = ("log_high_gamma_power", "line_length", "rms", "variance")
 
 
 def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
@@ -65,21 +65,23 @@ class Standardizer:
     @classmethod
     def fit(cls, cubes: Iterable[xr.Dataset]) -> Standardizer:
         """Over all valid windows × channels × seizures; population scale."""
-        n, mean, squares = 0, np.zeros((4, 9)), np.zeros((4, 9))
+        n, mean, squares, names = 0, np.zeros(()), np.zeros(()), None
         for cube in cubes:
-            φ = (
-                views(cube).values[cube["valid"].values].astype(np.float64)
-            )  # (valid, view, descriptor)
-            if not len(φ):
+            names = _same_descriptors(cube, names)
+            seen = views(cube).values[cube["valid"].values]  # (valid, view, descriptor)
+            if not len(seen):
                 continue
             # Chan's update: patients come one at a time and never lie in memory together.
+            φ = seen.astype(np.float64)
             here = φ.mean(axis=0)
             total = n + len(φ)
             gap = here - mean
-            squares += ((φ - here) ** 2).sum(axis=0) + gap**2 * n * len(φ) / total
-            mean += gap * len(φ) / total
+            squares = squares + ((φ - here) ** 2).sum(axis=0) + gap**2 * n * len(φ) / total
+            mean = mean + gap * len(φ) / total
             n = total
-        scale = np.sqrt(squares / max(n, 1))
+        if not n:
+            raise CubeError("standardizer: expected patients with valid windows, found none.")
+        scale = np.sqrt(squares / n)
         return cls(mean, np.where(scale < SMALLEST_SCALE, 1, scale))
 
     def transform(self, cube: xr.Dataset) -> xr.DataArray:
@@ -90,17 +92,36 @@ class Standardizer:
         return φ.copy(data=np.where(valid, z, 0).astype(np.float32))
 
 
-def channel_table(cube: xr.Dataset) -> pd.DataFrame:
-    """88 columns per channel: 44 window terms, averaged within seizures, mean and std over them.
+def _same_descriptors(cube: xr.Dataset, expected: list[str] | None) -> list[str]:
+    names = cube["descriptor"].values.tolist()
+    if expected is not None and names != expected:
+        raise CubeError(
+            f"{cube.attrs.get('patient', 'cube')}: expected the descriptors of the other patients, "
+            f"{', '.join(expected)}, found {', '.join(names)}. Describe all with the same plan."
+        )
+    return names
 
-    The 44 are the 36 views and, for high gamma, line length, RMS and variance, Z-Δ and |Δ| as state
-    terms. Rows: channels that are valid in some seizure. std over seizures is the population value.
+
+def state_descriptors(names: Iterable[str]) -> list[str]:
+    """Those among the names whose rows have state terms, in the order of the channel table."""
+    return [row.name for row in sorted(rows_of(names), key=lambda row: row.state) if row.state]
+
+
+def channel_table(cube: xr.Dataset) -> pd.DataFrame:
+    """Window terms per channel, averaged within seizures; their mean and std over seizures.
+
+    The terms are the four views of every descriptor and, for those that have state terms (of the
+    paper's nine: high gamma, line length, RMS and variance), Z-Δ and |Δ| once more: 44 for the
+    nine, so 88 columns. Rows: channels that are valid in some seizure. std over seizures is the
+    population value.
     """
     φ = views(cube)
     valid = cube["valid"].values
+    descriptors = cube["descriptor"].values.tolist()
+    stateful = state_descriptors(descriptors)
     state = [
-        φ.sel(view="z_delta", descriptor=list(STATE_DESCRIPTORS)).values,
-        np.abs(φ.sel(view="delta", descriptor=list(STATE_DESCRIPTORS)).values),
+        φ.sel(view="z_delta", descriptor=stateful).values,
+        np.abs(φ.sel(view="delta", descriptor=stateful).values),
     ]
     flat = φ.values.reshape(*valid.shape, -1)
     terms = np.concatenate([flat, *state], axis=-1).astype(np.float64)
@@ -112,15 +133,9 @@ def channel_table(cube: xr.Dataset) -> pd.DataFrame:
     n = np.maximum(seen.sum(axis=0), 1)[:, None]
     mean = np.where(seen[..., None], per_seizure, 0).sum(axis=0) / n
     var = np.where(seen[..., None], (per_seizure - mean) ** 2, 0).sum(axis=0) / n
-    names = _term_names()
+    names = [f"{view}/{name}" for view in VIEWS for name in descriptors]
+    names += [f"state_{kind}/{name}" for kind in ("z_delta", "abs_delta") for name in stateful]
     columns = [f"{over}/{name}" for over in ("mean", "std") for name in names]
     table = pd.DataFrame(np.hstack([mean, np.sqrt(var)]), columns=columns)
     table.index = pd.Index(cube["channel"].values.tolist(), name="channel")
     return table[seen.any(axis=0)]
-
-
-def _term_names() -> list[str]:
-    names = [f"{view}/{name}" for view in VIEWS for name in DESCRIPTORS]
-    return names + [
-        f"state_{kind}/{d}" for kind in ("z_delta", "abs_delta") for d in STATE_DESCRIPTORS
-    ]

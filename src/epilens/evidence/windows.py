@@ -87,6 +87,15 @@ def band_limit(
 
 
 @dataclass(frozen=True)
+class Cut:
+    """How a signal is cut: its rate in Hz, first sample of each window, samples of a window."""
+
+    fs: float
+    start: NDArray[np.int64]
+    length: int
+
+
+@dataclass(frozen=True)
 class Grid:
     """Windows of one recording: first sample of each, and which lie wholly inside."""
 

@@ -24,7 +24,7 @@ from epilens.plan import Plan
 from epilens.provenance import code_digest, digest_of, modules_named
 from epilens.registry import Registry
 
-BY_VALIDATION = "validation patients"
+VALIDATION = "validation patients"
 
 
 class Fitted(Protocol):
@@ -172,7 +172,7 @@ class Scorer:
     threshold: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     tensors: Mapping[str, object] = field(default_factory=dict)
-    threshold_from: str = BY_VALIDATION
+    threshold_from: str = VALIDATION
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""

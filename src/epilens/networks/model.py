@@ -4,8 +4,8 @@ model.json            members, specs, threshold, fusion weight, assurance, plan,
 MODEL_CARD.md         the same for people
 member-NN.safetensors weights of both branches and their standardizers
 
-`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written by
-`epilens.evaluation.deploy` and read by `epilens.localize`.
+`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written and
+read by `epilens.evaluation.certainty`.
 """
 
 from __future__ import annotations

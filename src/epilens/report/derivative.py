@@ -15,47 +15,19 @@ from epilens.storage import own_folder, write_atomically
 from epilens.terminal import visible
 
 if TYPE_CHECKING:
-    from epilens.localize.result import Localization
+    from epilens.localization.result import Localization
 
 KIND = "localized patients"
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
-_DESCRIPTIONS = {
-    "name": "Channel as the recording names it",
-    "shaft": "Electrode that the contact is on, from its name",
-    "number": "Number of the contact on its electrode, from its name",
-    "rank": "1: most like the epileptogenic zone (EZ)",
-    "ez_score": "EZ score between 0 and 1: 1 - p_nez, mean over the ensemble",
-    "ez_probability": "Calibrated probability of EZ (Platt, out-of-fold scores of the training "
-    "cohort)",
-    "prq_ez_score": "EZ score of PRQ-Net alone, mean over the ensemble",
-    "bcr_ez_score": "EZ score of BCR-Net alone, mean over the ensemble",
-    "decision": "EZ or NEZ at the model's threshold; abstained: the patient is unlike the training "
-    "cohort or its reference is too short; none: no threshold is known",
-    "spread": "Standard deviation of the EZ score over the members of the ensemble",
-    "seizures": "Seizures that show the contact",
-    "seizure_sd": "Standard deviation of the EZ score over single seizures",
-    "top_k_share": "Share of its seizures, each taken alone, in which the contact is among the top "
-    "K; K is in TopK",
-    "recruited_in": "Seizures in which beta, gamma or line length rises clearly (3 SD above the "
-    "contact's own pre-onset level for three windows)",
-    "recruited_s": "Median time of that rise from onset",
-    "recruitment_rank": "Median place in the order of recruitment",
-    "quality": "Flags of the signal, or good",
-    "x": "Position",
-    "y": "Position",
-    "z": "Position",
-    "resected": "Whether the contact is in the resection that was given",
-}
-_UNITS = {"recruited_s": "s", "x": "mm", "y": "mm", "z": "mm"}
 
 
-def write_derivative(found: Localization, out: Path) -> Path:
+def write_derivative(localized: Localization, out: Path) -> Path:
     """Write contacts.tsv and its sidecar below `out`; returns the table's path."""
     own_folder(out, KIND)
-    stem = out / found.patient / "ieeg" / f"{found.patient}_desc-epilens_contacts"
+    stem = out / localized.patient / "ieeg" / f"{localized.patient}_desc-epilens_contacts"
     table = stem.with_suffix(".tsv")
-    write_atomically(table, as_tsv(found))
-    _write_json(stem.with_suffix(".json"), sidecar(found))
+    write_atomically(table, as_tsv(localized))
+    _write_json(stem.with_suffix(".json"), sidecar(localized))
     _write_json(
         out / "dataset_description.json",
         {
@@ -83,11 +55,11 @@ it explains. `epilens view` shows the pages of all patients with an index.
 """
 
 
-def as_tsv(found: Localization) -> str:
+def as_tsv(localized: Localization) -> str:
     """The table as text; `n/a` where nothing is known."""
-    table = found.contacts
-    rows = ["\t".join(map(cell, row)) for row in table.itertuples(index=False, name=None)]
-    return "\n".join(["\t".join(table.columns), *rows]) + "\n"
+    header = [column.name for column in localized.columns]
+    rows = [[cell(column.values[c]) for column in localized.columns] for c in localized.order]
+    return "\n".join("\t".join(row) for row in [header, *rows]) + "\n"
 
 
 def cell(value: Any) -> str:
@@ -107,43 +79,28 @@ def cell(value: Any) -> str:
     return f"'{text}" if text[0] in "=+-@" and not text.lstrip("-").isdigit() else text
 
 
-def sidecar(found: Localization) -> dict[str, Any]:
+def sidecar(localized: Localization) -> dict[str, Any]:
     """What the columns mean, and where the numbers come from."""
-    about, sure = found.about, found.certainty
+    about, certainty = localized.about, localized.certainty
     tree: dict[str, Any] = {
         "Description": f"Contacts ranked by EpiLENS. {DISCLAIMER}",
         "Source": {"name": about.source, "title": about.title, "plan_digest": about.plan_digest},
         "Software": {"name": "EpiLENS", "version": epilens.__version__},
         "Threshold": None if about.threshold is None else round(1 - about.threshold, 6),
-        "TopK": found.k,
-        "Abstained": sure.abstains,
-        "Cautions": [caution.text for caution in sure.cautions],
-        "SeizureAgreement": sure.agreement,
-        "Seizures": [seizure.name for seizure in found.seizures],
-        "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in found.left_out],
-        "CoordinateSystem": str(found.cube.attrs.get("space", "")) or "n/a",
+        "TopK": localized.k,
+        "Abstained": certainty.abstains,
+        "Cautions": [caution.text for caution in certainty.cautions],
+        "SeizureAgreement": certainty.agreement,
+        "Seizures": [seizure.name for seizure in localized.seizures],
+        "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in localized.left_out],
+        "CoordinateSystem": str(localized.cube.attrs.get("space", "")) or "n/a",
         "Simulated": about.simulated,
     }
-    for name in found.contacts.columns:
-        tree[name] = {"Description": _description(name, found)}
-        if name in _UNITS:
-            tree[name]["Units"] = _UNITS[name]
+    for column in localized.columns:
+        tree[column.name] = {"Description": column.description}
+        if column.units:
+            tree[column.name]["Units"] = column.units
     return tree
-
-
-def _description(name: str, found: Localization) -> str:
-    if name.startswith("ez_score_s"):
-        seizure = found.seizures[int(name.removeprefix("ez_score_s")) - 1]
-        return f"EZ score from one seizure alone: {seizure.name}"
-    if name.startswith("in_set_"):
-        kept = next(s for s in found.certainty.sets if f"{round(100 * s.coverage)}" in name)
-        return (
-            f"Contact is in the set that should hold {kept.coverage:.0%} of the EZ contacts; on "
-            f"out-of-fold patients it held {kept.reached:.0%}"
-        )
-    if name.startswith("rank_"):
-        return f"Rank by another method: {name.removeprefix('rank_')}"
-    return _DESCRIPTIONS[name]
 
 
 def _write_json(path: Path, tree: Any) -> None:

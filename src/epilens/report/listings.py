@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from epilens.methods import Method
+    from epilens.registry import Registry
 
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 
@@ -14,16 +15,22 @@ def datasets() -> Listing:
     """Datasets that EpiLENS knows how to read."""
     from epilens.data.datasets import DATASETS
 
-    rows = [(d.name, d.title, d.version, d.licence, d.who, d.ez) for d in DATASETS.values()]
-    return ["name", "title", "version", "licence", "who", "ez"], rows
+    rows = [
+        (d.name, d.title, d.version, d.licence, d.who, d.ez, _from(DATASETS, d))
+        for d in DATASETS.values()
+    ]
+    return ["name", "title", "version", "licence", "who", "ez", "from"], rows
 
 
 def descriptors() -> Listing:
-    """The descriptors of a window, in the order of the cube's last axis."""
+    """The descriptors of a window; a plan says which of them its cubes have."""
     from epilens.evidence.descriptors import DESCRIPTORS
 
-    rows = [(d.name, d.unit, d.of, d.formula) for d in DESCRIPTORS.values()]
-    return ["name", "unit", "of", "formula"], rows
+    rows = [
+        (d.name, d.words, d.unit, d.of, d.formula, _from(DESCRIPTORS, d))
+        for d in DESCRIPTORS.values()
+    ]
+    return ["name", "words", "unit", "of", "formula", "from"], rows
 
 
 def methods() -> Listing:
@@ -31,10 +38,19 @@ def methods() -> Listing:
     from epilens.methods import METHODS
 
     rows = [
-        (m.name, m.title, m.input, _needs(m), "no" if m.missing() else "yes", m.reference)
+        (m.name, m.title, m.input, _needs(m), _installed(m), m.reference, _from(METHODS, m))
         for m in METHODS.values()
     ]
-    return ["name", "title", "reads", "needs", "installed", "reference"], rows
+    return ["name", "title", "reads", "needs", "installed", "reference", "from"], rows
+
+
+def _from(registry: Registry[Any], row: Any) -> str:
+    """The package that a row comes from."""
+    return registry.origin(row.name).package
+
+
+def _installed(method: Method) -> str:
+    return "no" if method.missing() else "yes"
 
 
 def _needs(method: Method) -> str:
@@ -50,10 +66,10 @@ def analyses() -> Listing:
     from epilens.analyses import ANALYSES
 
     rows = [
-        (a.name, a.shows, a.title, ", ".join([*a.needs, *a.reads]) or "any run")
+        (a.name, a.shows, a.title, ", ".join([*a.needs, *a.reads]) or "any run", _from(ANALYSES, a))
         for a in ANALYSES.values()
     ]
-    return ["name", "shows", "title", "needs"], rows
+    return ["name", "shows", "title", "needs", "from"], rows
 
 
 LISTINGS = {

@@ -11,7 +11,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from epilens.localize.result import Localization
+from epilens.localization.result import Localization
 from epilens.report.derivative import DISCLAIMER, write_derivative
 from epilens.report.markup import as_data, as_text, policy
 from epilens.report.payload import payload
@@ -24,14 +24,14 @@ SCRIPTS = (
 """Files of viewer/, in the order in which they are put together."""
 
 
-def write_report(found: Localization, out: str | Path) -> Path:
+def write_report(localized: Localization, out: str | Path) -> Path:
     """Write the page and the BIDS derivative below `out`; returns the page."""
     out = Path(out)
-    write_derivative(found, out)
-    return write_atomically(out / f"{found.patient}.html", page(found))
+    write_derivative(localized, out)
+    return write_atomically(out / f"{localized.patient}.html", page(localized))
 
 
-def page(found: Localization) -> str:
+def page(localized: Localization) -> str:
     """The page as text."""
     folder = files("epilens.report") / "viewer"
     parts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
@@ -40,11 +40,11 @@ def page(found: Localization) -> str:
     text = (folder / "page.html").read_text(encoding="utf-8")
     pieces = {
         "POLICY": policy(script, style),
-        "TITLE": as_text(f"{found.patient}: EpiLENS localization"),
+        "TITLE": as_text(f"{localized.patient}: EpiLENS localization"),
         "DISCLAIMER": as_text(DISCLAIMER),
         "STYLE": style,
-        "DATA": as_data(payload(found)),
+        "DATA": as_data(payload(localized)),
         "SCRIPT": script,
     }
     # In one pass, so that nothing inside a piece is taken for a placeholder.
-    return re.sub(r"\{\{([A-Z]+)\}\}", lambda found: pieces[found[1]], text)
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda match: pieces[match[1]], text)

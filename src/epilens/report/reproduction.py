@@ -13,14 +13,21 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 
-from epilens.analyses import ANALYSES, Run, analyse, sentence
-from epilens.analyses.figures import FIGURES, figure_of
+from epilens.analyses import ANALYSES, analyse, sentence
+from epilens.analyses.figures import all_figures, figure_of
 from epilens.errors import EpilensError, LedgerError
-from epilens.evaluation.protocol import caveats
+from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
 from epilens.report.tables import to_html, to_latex, to_markdown
-from epilens.storage import own_file, own_folder, write_atomically, write_bytes_atomically
+from epilens.storage import (
+    check_folder,
+    own_file,
+    own_folder,
+    write_atomically,
+    write_bytes_atomically,
+)
 
+KIND = "a reproduction"
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 
@@ -35,7 +42,7 @@ class Findings:
     @property
     def note(self) -> str:
         """What must be said of every number here."""
-        return " ".join(caveats(self.run.folder))
+        return " ".join(self.run.caveats)
 
 
 def in_paper_s_order() -> list[str]:
@@ -60,6 +67,11 @@ def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
             frames[name] = analyse(name, run)
         except EpilensError as error:
             missing[name] = str(error)
+        except Exception as error:
+            # A mistake of ours must be seen; one of a plugin must not take the page with it.
+            if (package := ANALYSES.origin(name).package) == "epilens":
+                raise
+            missing[name] = f"{package}: failed ({type(error).__name__}: {error})."
         if name == "audit":
             _require(frames, missing)
         tick(name)
@@ -83,8 +95,9 @@ def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> 
 
 def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = None) -> Path:
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
-    out = own_folder(out, "a reproduction")
+    check_folder(out, KIND)
     findings = find(run, tick)
+    out = own_folder(out, KIND)
     for name, frame in findings.frames.items():
         analysis = ANALYSES[name]
         title = f"{analysis.title}. {findings.note}"
@@ -102,12 +115,14 @@ def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = Non
 def _drawn(findings: Findings) -> list[str]:
     """Figures all of whose analyses are there."""
     return [
-        name for name, figure in FIGURES.items() if set(figure.analyses) <= set(findings.frames)
+        name
+        for name, figure in all_figures().items()
+        if set(figure.analyses) <= set(findings.frames)
     ]
 
 
 def _figure(findings: Findings, name: str, kind: str) -> bytes:
-    frames = {part: findings.frames[part] for part in FIGURES[name].analyses}
+    frames = {part: findings.frames[part] for part in all_figures()[name].analyses}
     figure, content = figure_of(frames, findings.note), io.BytesIO()
     # No date and no random names inside: the same run gives the same bytes.
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
@@ -127,7 +142,7 @@ def write_page(findings: Findings, path: str | Path, files: bool = False) -> Pat
         f"<small>{html.escape(ANALYSES[name].shows)}</small></li>"
         for name in shown
     )
-    said = "".join(f"<p>{html.escape(text)}</p>" for text in caveats(findings.run.folder))
+    said = "".join(f"<p>{html.escape(text)}</p>" for text in findings.run.caveats)
     page = _PAGE.format(
         title=html.escape(f"EpiLENS: {findings.run.plan.name}"),
         caveats=said,
@@ -159,10 +174,10 @@ def _facts(run: Run) -> str:
 def _section(findings: Findings, name: str, files: bool) -> str:
     analysis, frame = ANALYSES[name], findings.frames[name]
     picture = ""
-    for figure in _drawn(findings):
-        if FIGURES[figure].analyses[0] == name:
-            coded = base64.b64encode(_figure(findings, figure, "svg")).decode()
-            about = html.escape(f"{FIGURES[figure].shows}: {FIGURES[figure].title}")
+    for figure in (all_figures()[drawn] for drawn in _drawn(findings)):
+        if figure.analyses[0] == name:
+            coded = base64.b64encode(_figure(findings, figure.name, "svg")).decode()
+            about = html.escape(f"{figure.shows}: {figure.title}")
             source = f"data:image/svg+xml;base64,{coded}"
             picture += f'<figure><img alt="{about}" src="{source}"><figcaption>{about}'
             picture += "</figcaption></figure>"

@@ -229,7 +229,7 @@ METHOD_CHECKS: tuple[Callable[[Trial], None], ...] = (
 """The contract, one sentence each."""
 
 
-def check_method(method: Method, plan: Plan | None = None) -> None:
+def check_method(method: Method | str, plan: Plan | None = None) -> None:
     """Assert that a method keeps the contract; its author runs this in a test.
 
     It is fitted a few times on small synthetic patients with traces and signals. The first
@@ -237,11 +237,12 @@ def check_method(method: Method, plan: Plan | None = None) -> None:
 
     Parameters
     ----------
-    method : Method
-        A row, registered or not.
+    method : Method or str
+        A row, registered or not, or the name of a registered one.
     plan : Plan, optional
         Where it needs another than one with few epochs, e.g. for a folder of pretrained weights.
     """
-    trial = Trial(method, plan or QUICK)
+    row = METHODS[method] if isinstance(method, str) else method
+    trial = Trial(row, plan or QUICK)
     for check in METHOD_CHECKS:
         check(trial)

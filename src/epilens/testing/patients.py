@@ -12,8 +12,9 @@ import xarray as xr
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
-from epilens.evidence.cube import Cohort, open_cohort, save
+from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
+from epilens.evidence.files import SUFFIX, Cohort, open_cohort, save
 from epilens.evidence.signals import make_signals
 from epilens.evidence.traces import make_traces
 from epilens.plan import Plan
@@ -79,10 +80,7 @@ def make_patient(
     """The same patient with its traces and signals beside the cube: what any method can read."""
     runs = [f"run-{s + 1:02d}" for s in range(seizures)]
     parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
-    cube = describe(parts)
-    for store in (make_traces(parts, Plan()), make_signals(parts, Plan())):
-        cube = cube.assign_coords(store.coords).assign(store.data_vars)
-    return cube
+    return joined(describe(parts), make_traces(parts, Plan()), make_signals(parts, Plan()))
 
 
 def make_cohort(folder: Path, patients: int = 8, centers: int = 2, **about: Any) -> Cohort:
@@ -99,5 +97,5 @@ def make_cohort(folder: Path, patients: int = 8, centers: int = 2, **about: Any)
             "key": f"{name}-{i}",
             "ez_channels": int(cube["is_ez"].sum()),
         }
-        save(cube, folder / f"{name}.zarr")
+        save(cube, folder / f"{name}{SUFFIX}")
     return open_cohort(folder)

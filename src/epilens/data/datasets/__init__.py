@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from epilens.data.labels import LabelSource
+from epilens.data.participants import Participant, reason_of_outcome
 from epilens.registry import Registry
-
-Participant = Mapping[str, str]
 
 
 def everyone(patient: str, participant: Participant) -> str:
@@ -35,17 +34,28 @@ class Dataset:
     labels: tuple[LabelSource, ...]
     """Asked in this order; the first that knows a patient decides."""
     reason_to_exclude: Callable[[str, Participant], str] = everyone
-    """Patient and row of participants.tsv → why not, or empty text."""
+    """Patient and row of participants.tsv → why not, or empty text; not for outcomes."""
+    outcomes: tuple[str, ...] = ()
+    """Outcomes that are included, unless the plan names others; empty: whatever it was."""
+    simulated: bool = False
+    """Nobody was recorded: everything that is made from it says so."""
     center: str = ""
     """Name of the center; empty: the `center` or `site` of the participant, else the dataset's."""
     accession: str = ""
     """OpenNeuro accession, by which a tree of this dataset is recognised."""
+    shared: tuple[str, ...] = ()
+    """Files that a download of some patients needs too, beside the tables at the top."""
     generated_by: str = ""
     """Name in `GeneratedBy`, by which a tree of this dataset is recognised."""
     note: str = ""
     """What everyone who sees numbers from this dataset should know."""
     ictal_task: str = r"(?<!inter)(?<!pre)(?<!post)(?<!non)ictal|seizure|sz"
     """Pattern of the `task` of seizure runs."""
+
+    def why_not(self, patient: str, participant: Participant, outcomes: Sequence[str] = ()) -> str:
+        """Why a patient is not in the cohort, or empty text; `outcomes` replace the row's own."""
+        why = self.reason_to_exclude(patient, participant)
+        return why or reason_of_outcome(participant, outcomes or self.outcomes)
 
     def is_ictal(self, task: str) -> bool:
         """Whether runs of this task are seizures."""
@@ -66,5 +76,5 @@ DATASETS: Registry[Dataset] = Registry("epilens.data.datasets", "dataset", "epil
 
 def recognise(description: Mapping[str, Any]) -> Dataset:
     """The row that recognises a tree, or `local`."""
-    known = (row for row in DATASETS.values() if row.recognises(description))
-    return next(known, DATASETS["local"])
+    rows = (row for row in DATASETS.values() if row.recognises(description))
+    return next(rows, DATASETS["local"])

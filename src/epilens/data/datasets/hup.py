@@ -1,13 +1,7 @@
 """The HUP cohort: Hospital of the University of Pennsylvania, OpenNeuro ds004100."""
 
-from epilens.data.datasets import Dataset, Participant
+from epilens.data.datasets import Dataset
 from epilens.data.labels import StatusWords
-
-
-def _seizure_free(patient: str, participant: Participant) -> str:
-    outcome = participant.get("outcome", "")
-    return "" if outcome == "S" else f"outcome is {outcome or 'not given'}, not S (seizure-free)"
-
 
 ENTRIES = (
     Dataset(
@@ -23,6 +17,6 @@ ENTRIES = (
         note="the paper keeps 117 of the 135 seizures after a review that is not published; "
         "all 135 are kept here",
         labels=(StatusWords(frozenset({"soz", "resect"})),),
-        reason_to_exclude=_seizure_free,
+        outcomes=("S",),
     ),
 )

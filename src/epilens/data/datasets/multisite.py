@@ -3,6 +3,7 @@
 from epilens.data.datasets import Dataset, Participant
 from epilens.data.labels import ClinicalSheet
 
+_SHEET = "sourcedata/clinical_data_summary.xlsx"
 # The paper's patient table; not every seizure-free patient of the dataset is in it.
 _IN_THE_PAPER = frozenset(
     f"sub-{name}"
@@ -30,10 +31,11 @@ ENTRIES = (
         center="Multi-site",
         who="the 15 patients of the paper's table",
         onset="free text in events.tsv",
-        ez="clinician's SOZ in sourcedata/clinical_data_summary.xlsx",
+        ez=f"clinician's SOZ in {_SHEET}",
         note="the paper's 45 seizures count onset markers; 43 of the 45 runs have a usable onset, "
         "and the EZ is what the clinical sheet says",
-        labels=(ClinicalSheet("sourcedata/clinical_data_summary.xlsx"),),
+        labels=(ClinicalSheet(_SHEET),),
+        shared=(_SHEET,),
         reason_to_exclude=_in_the_paper,
     ),
 )

@@ -14,6 +14,7 @@ ENTRIES = (
         version="1",
         licence="CC0",
         generated_by=GENERATOR,
+        simulated=True,
         who="every simulated patient",
         onset="free text in events.tsv, spelt differently by each center",
         ez="words in status_description, a column, or a clinical sheet, by center",

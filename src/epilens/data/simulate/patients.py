@@ -15,7 +15,7 @@ from epilens.data.simulate.implant import Implant, make_implant
 from epilens.data.simulate.shapes import Center, share_out
 from epilens.data.simulate.signals import (
     Physiology,
-    Recipe,
+    RecordingSetup,
     Seizure,
     Signal,
     make_physiology,
@@ -60,14 +60,14 @@ class SimulatedPatient:
         """Signal of one run, (contact, time) in µV; contacts that it lacks are still there."""
         rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, run.number]))
         seizure: Seizure | None = make_seizure(rng, self.implant, self.physiology)
-        recipe = Recipe(
+        setup = RecordingSetup(
             fs=run.fs,
             samples=round(run.duration_s * run.fs),
             onset_s=run.onset_s,
             mains_hz=self.center.mains_hz,
             reference_noise=self.center.reference_noise,
         )
-        return make_signal(rng, self.implant, self.physiology, seizure, recipe)
+        return make_signal(rng, self.implant, self.physiology, seizure, setup)
 
 
 def make_patients(center: Center, center_index: int, seed: int) -> list[SimulatedPatient]:

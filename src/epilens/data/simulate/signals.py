@@ -102,19 +102,23 @@ def make_seizure(rng: Rng, implant: Implant, physiology: Physiology) -> Seizure:
 
 
 def make_signal(
-    rng: Rng, implant: Implant, physiology: Physiology, seizure: Seizure | None, recipe: Recipe
+    rng: Rng,
+    implant: Implant,
+    physiology: Physiology,
+    seizure: Seizure | None,
+    setup: RecordingSetup,
 ) -> Signal:
     """All contacts of one run, (contact, time) in µV."""
-    p, n = physiology, recipe.samples
-    t = (np.arange(n) / recipe.fs - recipe.onset_s).astype(np.float32)
-    x = _background(rng, implant, p, recipe)
-    _add_spikes(rng, x, p.spikes_per_min, recipe.fs)
+    p, n = physiology, setup.samples
+    t = (np.arange(n) / setup.fs - setup.onset_s).astype(np.float32)
+    x = _background(rng, implant, p, setup)
+    _add_spikes(rng, x, p.spikes_per_min, setup.fs)
     if seizure is not None:
-        _add_arousal(rng, x, t, p, seizure, recipe.fs)
+        _add_arousal(rng, x, t, p, seizure, setup.fs)
         for contact in np.flatnonzero(np.isfinite(seizure.joins_s)):
-            _recruit(rng, x[contact], t, p, seizure, contact, recipe.fs)
-    common = _shaped(rng, n, recipe.fs, 2.0) * (recipe.reference_noise * np.median(p.gain_uv))
-    mains = np.sin(2 * np.pi * recipe.mains_hz * t + rng.uniform(0, 6.28))
+            _recruit(rng, x[contact], t, p, seizure, contact, setup.fs)
+    common = _shaped(rng, n, setup.fs, 2.0) * (setup.reference_noise * np.median(p.gain_uv))
+    mains = np.sin(2 * np.pi * setup.mains_hz * t + rng.uniform(0, 6.28))
     # One contact at a time: the whole array is there once, and no copy of it.
     for contact, hum in enumerate(rng.exponential(1.5, len(x))):
         x[contact] *= p.gain_uv[contact]
@@ -125,7 +129,7 @@ def make_signal(
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RecordingSetup:
     """How a run is recorded."""
 
     fs: float
@@ -135,11 +139,11 @@ class Recipe:
     reference_noise: float
 
 
-def _background(rng: Rng, implant: Implant, p: Physiology, recipe: Recipe) -> Signal:
+def _background(rng: Rng, implant: Implant, p: Physiology, setup: RecordingSetup) -> Signal:
     """1/f noise with a rhythm of its own in every contact, correlated along shafts; unit RMS."""
-    n = scipy.fft.next_fast_len(recipe.samples, real=True)
-    f = scipy.fft.rfftfreq(n, 1 / recipe.fs).astype(np.float32)[:, None].T
-    x = np.empty((len(implant.names), recipe.samples), np.float32)
+    n = scipy.fft.next_fast_len(setup.samples, real=True)
+    f = scipy.fft.rfftfreq(n, 1 / setup.fs).astype(np.float32)[:, None].T
+    x = np.empty((len(implant.names), setup.samples), np.float32)
     before: NDArray[np.complex64] | None = None
     for contact in range(len(x)):
         white = rng.standard_normal((f.size, 2), dtype=np.float32).view(np.complex64)[:, 0]
@@ -152,7 +156,7 @@ def _background(rng: Rng, implant: Implant, p: Physiology, recipe: Recipe) -> Si
         bump = np.exp(-0.5 * ((f[0] - hz) / (0.12 * hz)) ** 2) * p.rhythm_size[contact]
         power += bump * power.sum() / max(float(bump.sum()), 1e-6) * p.rhythm_size[contact]
         power[0] = 0.0
-        part = scipy.fft.irfft(white * np.sqrt(power), n)[: recipe.samples]
+        part = scipy.fft.irfft(white * np.sqrt(power), n)[: setup.samples]
         x[contact] = part / part.std()
     return x
 

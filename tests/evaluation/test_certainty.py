@@ -1,38 +1,28 @@
-"""How sure: against transcriptions, and against what must never happen."""
+"""How sure a model is: against transcriptions, and against what must never happen."""
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 
 import localize_by_hand as by_hand
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from new_patients import cohort_cubes
 
-from epilens.evaluation.deploy import (
-    assure,
+from epilens.errors import ModelError
+from epilens.evaluation.certainty import Certainty, covering_set, learn_certainty, platt
+from epilens.evaluation.likeness import (
     cohort_middle,
-    covering_set,
     distance,
     evidence_names,
     evidence_summary,
-    platt,
     score_summary,
     seizure_keys,
-)
-from epilens.localize.certainty import (
-    calibrated,
-    cautions_of,
-    contact_sets,
-    likeness,
-    seizure_agreement,
-    seizure_spread,
-    top_share,
     usual_limit,
 )
+from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.testing import make_cube
 
 
@@ -56,17 +46,17 @@ def test_no_other_calibration_fits_better(signal):
     p_nez, is_ez = patients(signal=signal)
     fit = platt(p_nez, is_ez)
     cohort = as_lists(p_nez, is_ez)
-    best = by_hand.platt_loss(fit["slope"], fit["intercept"], cohort)
+    best = by_hand.platt_loss(fit.slope, fit.intercept, cohort)
     for ds, di in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05), (0.03, -0.03)):
-        assert by_hand.platt_loss(fit["slope"] + ds, fit["intercept"] + di, cohort) > best
-    assert math.isfinite(fit["slope"])
+        assert by_hand.platt_loss(fit.slope + ds, fit.intercept + di, cohort) > best
+    assert math.isfinite(fit.slope)
 
 
 def test_scores_that_mean_the_opposite_get_the_base_rate():
     p_nez, is_ez = patients(signal=-2.0)
     fit = platt(p_nez, is_ez)
-    assert fit["slope"] == 0
-    p = calibrated(np.array([0.1, 0.9]), {"calibration": fit})
+    assert fit.slope == 0
+    p = fit.probability(np.array([0.1, 0.9]))
     weights = [1 / len(ez) for ez in is_ez]
     rate = sum(w * ez.sum() for w, ez in zip(weights, is_ez, strict=True)) / len(is_ez)
     np.testing.assert_allclose(p, rate, atol=0.01)
@@ -76,26 +66,25 @@ def test_calibration_keeps_the_ranking_and_helps():
     p_nez, is_ez = patients(40)
     fit = platt(p_nez, is_ez)
     grid = np.linspace(0, 1, 101)
-    assert (np.diff(calibrated(grid, {"calibration": fit})) < 0).all()
-    assert fit["brier"] < fit["brier_raw"]
+    assert (np.diff(fit.probability(grid)) < 0).all()
+    assert fit.brier < fit.brier_raw
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
 def test_the_cut_is_that_of_conformal_risk_control(coverage):
     p_nez, is_ez = patients(15, seed=3)
     kept = covering_set(p_nez, is_ez, coverage)
-    assert kept["cut"] == by_hand.covering_cut(as_lists(p_nez, is_ez), coverage)
-    shares = [(p[ez] <= kept["cut"]).mean() for p, ez in zip(p_nez, is_ez, strict=True)]
-    assert kept["reached"] == pytest.approx(np.mean(shares))
-    assert kept["reached"] >= coverage
+    assert kept.cut == by_hand.covering_cut(as_lists(p_nez, is_ez), coverage)
+    shares = [(p[ez] <= kept.cut).mean() for p, ez in zip(p_nez, is_ez, strict=True)]
+    assert kept.reached == pytest.approx(np.mean(shares))
+    assert kept.reached >= coverage
 
 
 def test_too_few_patients_give_all_contacts():
     p_nez, is_ez = patients(5)
     kept = covering_set(p_nez, is_ez, 0.9)
-    assert kept["cut"] is None
-    (whole,) = contact_sets(p_nez[0], {"sets": [kept]})
-    assert whole.holds.all()
+    assert kept.cut is None
+    assert kept.holds(p_nez[0]).all()
 
 
 def test_new_patients_are_covered_as_stated():
@@ -103,7 +92,7 @@ def test_new_patients_are_covered_as_stated():
     rng, shares = np.random.default_rng(1), []
     for _ in range(60):
         p_nez, is_ez = patients(21, seed=int(rng.integers(1 << 30)))
-        cut = covering_set(p_nez[:-1], is_ez[:-1], 0.8)["cut"]
+        cut = covering_set(p_nez[:-1], is_ez[:-1], 0.8).cut
         shares.append((p_nez[-1][is_ez[-1]] <= cut).mean())
     assert np.mean(shares) > 0.8 - 2 * np.std(shares) / math.sqrt(60)
 
@@ -120,13 +109,13 @@ def test_distances_leave_the_patient_out():
     values = np.random.default_rng(2).normal(size=(9, 4))
     values[:, 3] = 7.0  # the same in all: neither MAD nor spread
     values[:6, 2] = 1.0  # the same in most: the spread stands in
-    middle = cohort_middle(values)
+    middle = cohort_middle("abcd", values)
     by = [
         by_hand.robust_distance(values[i], np.delete(values, i, axis=0).tolist()) for i in range(9)
     ]
-    np.testing.assert_allclose(middle["distances"], sorted(by), rtol=1e-9)
+    np.testing.assert_allclose(middle.distances, sorted(by), rtol=1e-9)
     new = np.array([3.0, -1, 2, 1e9])
-    mine = distance(new, np.array(middle["middle"]), np.array(middle["scale"]))
+    mine = distance(new, np.array(middle.middle), np.array(middle.scale))
     assert mine == pytest.approx(by_hand.robust_distance(new.tolist(), values.tolist()))
 
 
@@ -136,87 +125,76 @@ def test_the_limit_is_exceeded_by_few_of_the_cohort():
     assert usual_limit([]) == math.inf
 
 
-@given(st.integers(2, 5), st.integers(3, 8), st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
-def test_agreement_and_top_share_are_those_of_the_definition(S, C, seed):
-    rng = np.random.default_rng(seed)
-    p = rng.integers(0, 12, (S, C)) / 12 + rng.random((S, C)) * 1e-3
-    there = rng.random((S, C)) < 0.8
-    there[:, 0] = True
-    wanted = by_hand.agreement(p.tolist(), there.tolist())
-    found = seizure_agreement(p, there)
-    assert (found is None) == (wanted is None)
-    if found is not None:
-        assert found == pytest.approx(wanted)
-    np.testing.assert_allclose(top_share(p, there, 2), by_hand.top_share(p, there, 2))
-
-
-def test_the_spread_over_seizures_counts_those_that_show_the_contact():
-    p = np.array([[0.2, 0.5], [0.4, 0.9], [0.9, 0.1]])
-    there = np.array([[True, True], [True, False], [False, True]])
-    np.testing.assert_allclose(seizure_spread(p, there), [0.1, 0.2])
-
-
 @pytest.fixture(scope="module")
 def cohort():
     return cohort_cubes(8)
 
 
 @pytest.fixture(scope="module")
-def assurance(cohort):
+def certainty(cohort):
     rng = np.random.default_rng(0)
     scores = [rng.random(c.sizes["channel"]) for c in cohort]
-    return assure(cohort, scores, 0.5)
+    return learn_certainty(cohort, scores, 0.5)
 
 
-def test_assurance_is_plain_json_without_names(assurance):
-    text = json.dumps(assurance)
-    assert json.loads(text) == assurance
+def test_certainty_is_plain_json_without_names(certainty):
+    tree = certainty.to_json()
+    text = json.dumps(tree)
+    assert json.loads(text) == tree
     assert "sub-" not in text
-    assert len(assurance["evidence"]["middle"]) == len(evidence_names()) == 27
+    assert len(tree["evidence"]["middle"]) == len(evidence_names(DESCRIPTORS)) == 27
 
 
-def test_a_patient_of_another_scale_is_unlike(cohort, assurance):
+def test_certainty_survives_json(certainty):
+    assert Certainty.from_json(json.loads(json.dumps(certainty.to_json()))) == certainty
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tree: tree.pop("sets"), r"m: expected what training stores .*'sets' wrong \(Field"),
+        (lambda tree: tree["calibration"].update(slope="1"), "'calibration.slope' wrong .*number"),
+        (lambda tree: tree["calibration"].update(slope=math.nan), "'calibration.slope'.* finite"),
+        (lambda tree: tree["calibration"].update(kind="isotonic"), "'calibration.kind' wrong"),
+        (lambda tree: tree["sets"][1].update(more=1), "'sets.1.more' wrong"),
+        (lambda tree: tree["scores"]["names"].pop(), "'scores' wrong .*differ in length"),
+        (lambda tree: tree["evidence"]["scale"].__setitem__(0, 0.0), "scale is not positive"),
+        (lambda tree: tree.update(seizures="abc"), "'seizures' wrong"),
+        (lambda tree: tree.clear(), "'patients' wrong"),
+    ],
+)
+def test_what_is_malformed_is_refused(certainty, change, message):
+    tree = copy.deepcopy(certainty.to_json())
+    change(tree)
+    with pytest.raises(ModelError, match=message):
+        Certainty.from_json(tree, who="m")
+
+
+def test_a_patient_of_another_scale_is_unlike(cohort, certainty):
     usual = make_cube("sub-new", seizures=2, seed=77, fs=128.0)
     p = np.random.default_rng(9).random(6)
-    alike = likeness(usual, p, 0.5, assurance)
+    alike = certainty.likeness(usual, p, 0.5)
     assert [one.what for one in alike] == ["evidence", "scores"]
     assert not alike[0].unlike
     loud = usual.assign(x=(usual["x"] * 40).where(usual["valid"], 0))
-    evidence, _ = likeness(loud, p, 0.5, assurance)
+    evidence, _ = certainty.likeness(loud, p, 0.5)
     assert evidence.unlike
-    caution = cautions_of(loud, [evidence], 0.9)[0]
-    assert caution.level == "abstain"
-    assert "unlike the training cohort" in caution.text
-    assert "level of" in caution.text
 
 
-def test_scores_that_are_all_the_same_are_unlike(cohort, assurance):
-    _, scores = likeness(cohort[0], np.full(6, 0.999), 0.5, assurance)
+def test_scores_that_are_all_the_same_are_unlike(cohort, certainty):
+    _, scores = certainty.likeness(cohort[0], np.full(6, 0.999), 0.5)
     assert scores.unlike
     np.testing.assert_allclose(score_summary(np.full(6, 0.4), 0.5), [0.4, 0.4, 0, 1])
-
-
-def test_a_short_reference_abstains():
-    cube = make_cube(start_s=-9.0, fs=128.0)
-    (caution,) = [c for c in cautions_of(cube, [], None) if c.level == "abstain"]
-    assert "Too few reference windows: the median contact has 8" in caution.text
-
-
-def test_one_seizure_and_few_contacts_are_told():
-    texts = " ".join(c.text for c in cautions_of(make_cube(seizures=1, fs=128.0), [], None))
-    assert "One seizure only" in texts
-    assert "6 contacts only" in texts
-    assert "High gamma (80-150 Hz) is covered to 0%" in texts
-    assert "seizures disagree" in " ".join(
-        c.text for c in cautions_of(make_cube(seizures=2, fs=128.0), [], 0.1)
-    )
 
 
 def test_a_larger_unit_moves_levels_and_leaves_changes_alone(cohort):
     cube = cohort[1]
     louder = cube.assign(x=cube["x"] * np.float32(4))
-    names, before, after = evidence_names(), evidence_summary(cube), evidence_summary(louder)
+    names, before, after = (
+        evidence_names(DESCRIPTORS),
+        evidence_summary(cube),
+        evidence_summary(louder),
+    )
     for name, a, b in zip(names, before, after, strict=True):
         if name == "level of log_high_gamma_power":
             assert a == b == 0  # above Nyquist

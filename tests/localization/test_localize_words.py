@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from epilens.errors import DataError
-from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.localize.compare import compare_with, match_contacts, ranking, resection, top_k
-from epilens.localize.explain import Explanation
-from epilens.localize.timing import time_evidence
-from epilens.localize.words import tell, tell_agreement, tell_score
+from epilens.evidence.descriptors import DESCRIPTORS, rows_of
+from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
+from epilens.localization.explain import Explanation
+from epilens.localization.timing import time_evidence
+from epilens.localization.words import tell, tell_agreement, tell_score
+from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 
 HIGH_GAMMA = list(DESCRIPTORS).index("log_high_gamma_power")
@@ -89,7 +90,8 @@ def test_the_score_is_told_with_its_parts():
     windows[0, 1, 30:35] = 0.04
     told = Explanation(np.array([7]), features, windows, np.array([0.2]), np.array([0.4]))
     middle = np.tile(np.arange(59) - 29.0, (2, 1))
-    assert tell_score(0, told, middle) == [
+    words = [row.words for row in rows_of(PAPER_NINE)]
+    assert tell_score(0, told, middle, words) == [
         "With average evidence this contact would score 0.20; its own evidence moves it by +0.20 "
         "to 0.40.",
         "Towards EZ: high-gamma power (+0.30, mostly its change in own standard deviations); most "

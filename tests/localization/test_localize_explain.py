@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from new_patients import cohort_cubes, make_model, the_model
 
-from epilens.localize import explain as module
-from epilens.localize.explain import explain
-from epilens.localize.sources import ModelSource
+from epilens.localization import explain as module
+from epilens.localization.explain import explain
+from epilens.localization.sources import ModelSource
 
 
 @pytest.fixture(scope="module")

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import NDArray
 
 from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
+from epilens.evaluation.certainty import Certainty
 from epilens.evidence.cube import blind
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.fusion import fuse_scores
+from epilens.localization.explain import Explanation, explain
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
 
-EVIDENCE = ("montage", "quality", "filter", "windows")
-"""Sections of a plan that change the evidence."""
+EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
+"""Fields of a plan that change the evidence."""
 
 
 @dataclass(frozen=True)
@@ -45,39 +46,20 @@ class Scores:
         return self.members.std(axis=0)
 
 
-class Source(Protocol):
-    """A model or a method."""
-
-    name: str
-    title: str
-    plan: Plan
-    threshold: float | None
-    assurance: dict[str, Any]
-    reads: str
-    """`cube`, or the store beside it."""
-
-    def score(self, patient: xr.Dataset) -> Scores:
-        """Scores of a patient whose channels are all valid in some seizure."""
-        ...
-
-    def card(self) -> list[tuple[str, str]]:
-        """What people must know about it."""
-        ...
-
-    def notes(self) -> list[str]:
-        """What it cannot tell."""
-        ...
-
-
 class ModelSource:
     """An ensemble of both branches."""
 
-    reads = "cube"
+    is_model = True
+    store = "cube"
+    """What is read: the cube, or a store beside it."""
 
     def __init__(self, model: Model, name: str = "model"):
         self.model, self.name, self.title = model, name, "EpiLENS model (PRQ-Net + BCR-Net)"
         self.threshold: float | None = model.threshold
-        self.assurance = dict(model.assurance)
+        self.simulated = bool(model.about.get("simulated"))
+        self.certainty: Certainty | None = None
+        if model.assurance:
+            self.certainty = Certainty.from_json(model.assurance, who=name)
         stored = model.about.get("plan")
         self.plan = Plan.of(dict(stored), who=f"{name}: its plan") if stored else Plan()
 
@@ -86,18 +68,22 @@ class ModelSource:
         self.model.check(patient)
         views, members = Views.of(patient), self.model.members
         branches = [branch for member in members for branch in (member.prq, member.bcr)]
-        scores = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
-        prq, bcr = scores[::2], scores[1::2]  # (member, 1 + S, C)
+        p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
+        prq, bcr = p_nez[::2], p_nez[1::2]  # (member, 1 + S, C)
         fused = fuse_scores(prq, bcr, self.model.weight)
         mean = fused.mean(axis=0)
-        there = patient["valid"].any("window").values
+        shown = patient["valid"].any("window").values
         return Scores(
             p_nez=mean[0],
-            per_seizure=np.where(there, mean[1:], 0.5),
+            per_seizure=np.where(shown, mean[1:], 0.5),
             p_prq=prq[:, 0].mean(axis=0),
             p_bcr=bcr[:, 0].mean(axis=0),
             members=fused[:, 0],
         )
+
+    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
+        """What moves the scores of the leading contacts of `order`."""
+        return explain(self.model, cube, order)
 
     def card(self) -> list[tuple[str, str]]:
         """As the model's own card, in pairs."""
@@ -117,9 +103,9 @@ class ModelSource:
     def notes(self) -> list[str]:
         """What is missing in imported models, or simulated in others."""
         about, notes = self.model.about, []
-        if about.get("simulated"):
+        if self.simulated:
             notes.append("The model was trained on simulated patients: nothing here is evidence.")
-        if not self.assurance:
+        if self.certainty is None:
             notes.append(
                 "The model has no calibration, no set of stated coverage and no training cohort to "
                 "compare with: none of these is shown."
@@ -142,27 +128,32 @@ def _one_branch(branch: Branch, views: Views) -> Floats:
 
 
 class MethodSource:
-    """A method that needs no training."""
+    """A method that needs no training, so it has no threshold and knows nothing about certainty."""
 
+    is_model = False
+    simulated = False
     threshold: float | None = None
+    certainty: Certainty | None = None
 
     def __init__(self, method: Method, plan: Plan | None = None):
         self.method, self.plan = method, plan or Plan()
-        self.name, self.title, self.reads = method.name, method.title, method.input
-        self.assurance: dict[str, Any] = {}
+        self.name, self.title, self.store = method.name, method.title, method.input
         self._fitted = method.fit(Training(plan=self.plan))
 
     def score(self, patient: xr.Dataset) -> Scores:
         """The method on all seizures, and on each alone."""
-        S, there = patient.sizes["seizure"], patient["valid"].any("window").values
-        alone = np.full(there.shape, 0.5)
-        for s in range(S):
-            part = pick_seizures(patient, [s])
-            alone[s, there[s]] = self._p_nez(part.isel(channel=np.flatnonzero(there[s])))
+        shown = patient["valid"].any("window").values
+        alone = np.full(shown.shape, 0.5)
+        for s in range(len(shown)):
+            part = patient.isel(seizure=[s])
+            alone[s, shown[s]] = self._p_nez(part.isel(channel=np.flatnonzero(shown[s])))
         return Scores(self._p_nez(patient), alone)
 
     def _p_nez(self, patient: xr.Dataset) -> Floats:
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
+
+    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> None:
+        """There is nothing to take apart."""
 
     def card(self) -> list[tuple[str, str]]:
         """Name and reference."""
@@ -182,24 +173,7 @@ class MethodSource:
         ]
 
 
-def pick_seizures(patient: xr.Dataset, which: list[int]) -> xr.Dataset:
-    """The patient with some of its seizures; the signals beside the cube follow."""
-    picked = patient.isel(seizure=which)
-    with_signals = "signal_0" in patient
-    signals = {i: patient[f"signal_{s}"] for i, s in enumerate(which) if with_signals}
-    old = [name for name in picked.variables if str(name).startswith("signal_") and _numbered(name)]
-    picked = picked.drop_vars(old)
-    for number, signal in signals.items():
-        axis = {dim: f"time_{number}" for dim in signal.dims if str(dim).startswith("time_")}
-        picked[f"signal_{number}"] = (
-            tuple(axis.get(dim, dim) for dim in signal.dims),
-            signal.values,
-        )
-    return picked
-
-
-def _numbered(name: object) -> bool:
-    return str(name).removeprefix("signal_").isdigit()
+Source = ModelSource | MethodSource
 
 
 def open_source(given: Model | Source | str | Path, plan: Plan | None = None) -> Source:
@@ -231,10 +205,10 @@ def _training_free(name: str) -> Method:
 
 def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
     """The source, if a plan that the user gives describes evidence as the model's does."""
-    if plan is not None and (found := differing(source.plan, plan)):
+    if plan is not None and (differences := differing(source.plan, plan)):
         raise ModelError(
             f"{source.name}: expected the plan that it was trained with, found another: "
-            f"{'; '.join(found)}. Leave the plan out, or train a model with this one."
+            f"{'; '.join(differences)}. Leave the plan out, or train a model with this one."
         )
     return source
 
@@ -250,14 +224,14 @@ def differing(model: Plan, other: Plan) -> list[str]:
 
 def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
-    plan, found = source.plan, []
+    plan, differences = source.plan, []
     descriptors = cube["descriptor"].values.tolist()
-    if descriptors != list(DESCRIPTORS):
-        found.append(f"descriptors are {', '.join(descriptors)}")
+    if descriptors != list(plan.descriptors):
+        differences.append(f"descriptors are {', '.join(descriptors)}")
     wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
     for field, ours in wanted.items():
         if cube.attrs.get(field, ours) != ours:
-            found.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
+            differences.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
     start, stop = cube["start_s"].values, cube["stop_s"].values
     # Fractional rates move windows by less than a sample of the slowest recording.
     grid = {
@@ -267,9 +241,9 @@ def check_cube(cube: xr.Dataset, source: Source) -> None:
     }
     for field, (ours, theirs) in grid.items():
         if np.abs(theirs - ours).max() > 0.02:
-            found.append(f"{field} is {theirs[0]:g}, expected {ours:g}")
-    if found:
+            differences.append(f"{field} is {theirs[0]:g}, expected {ours:g}")
+    if differences:
         raise ModelError(
             f"{cube.attrs.get('patient', 'cube')}: expected evidence as {source.name} was trained "
-            f"on, found: {'; '.join(found)}. Describe the patient with the model's plan."
+            f"on, found: {'; '.join(differences)}. Describe the patient with the model's plan."
         )

@@ -1,30 +1,42 @@
 """Localize a new patient: ranked contacts, why, how sure, when; from a Model or without training.
 
-`epilens.localize(patient, model)` is this package, called.
+The way of a `Request`: `gather` makes evidence of whatever is given; `sources` score it; `explain`,
+`certainty`, `timing`, `words` and `compare` say what there is to say; `result` puts it together.
+The package is called `localization`, so that `epilens.localize` can be its function.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from epilens.localize.assemble import assemble
-from epilens.localize.gather import gather
-from epilens.localize.intake import Given
-from epilens.localize.result import Localization
-from epilens.localize.sources import Source, open_source
-from epilens.plan import Plan
 from epilens.progress import StepFunction, Ticks
 
 if TYPE_CHECKING:
+    from epilens.localization.result import Localization
+    from epilens.localization.sources import Source
     from epilens.networks.model import Model
+    from epilens.plan import Plan
 
-__all__ = ["Localization", "localize"]
+__all__ = ["Request", "localize"]
 
-_STEPS = ("reading", "describing", "scoring", "explaining", "comparing")
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, as `localize` explains it field by field."""
+
+    patient: Any
+    model: Model | Source | str | Path
+    onsets: Sequence[float] = ()
+    electrodes: str | Path | None = None
+    space: str = ""
+    code: str = ""
+    exclude: Sequence[str] = ()
+    plan: Plan | None = None
+    resected: str | Collection[str] | None = None
+    compare: Sequence[Model | Source | str | Path] = ()
 
 
 def localize(
@@ -63,34 +75,19 @@ def localize(
         A planned or performed resection, as a list of contacts; `labels`: the dataset's EZ labels.
     compare : models or methods
         Others to rank the same contacts.
+    tick : function of (note, steps)
+        Told what is being done.
 
     Returns
     -------
     Localization
         `.contacts` is the ranked table; `epilens.report.page.write_report` makes a page of it.
     """
-    tick = Ticks.of(tick)
-    tick.expect(len(_STEPS))
-    source = open_source(model, plan)
-    others = [open_source(other, source.plan) for other in compare]
-    given = Given(
-        tuple(float(s) for s in onsets),
-        None if electrodes is None else Path(electrodes),
-        space,
-        code,
-        tuple(exclude),
+    # Heavy packages, when they are needed: a request can be read before.
+    from epilens.localization.result import assemble
+
+    onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
+    request = Request(
+        patient, model, onsets, electrodes, space, code, exclude, plan, resected, compare
     )
-    stores = {source.reads, *(other.reads for other in others)}
-    evidence = gather(patient, source, given, stores, tick)
-    tick("scoring", 1)
-    return assemble(evidence, source, others, resected, tick)
-
-
-class _Callable(ModuleType):
-    """`epilens.localize` is this package once it is imported; it still can be called."""
-
-    def __call__(self, *args: Any, **options: Any) -> Localization:
-        return localize(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable
+    return assemble(request, Ticks.of(tick))

@@ -13,9 +13,10 @@ import edfio
 import numpy as np
 import xarray as xr
 
-from epilens.evaluation.deploy import assure
+from epilens.evaluation.certainty import learn_certainty
 from epilens.evidence.views import Standardizer
-from epilens.localize import Localization, localize
+from epilens.localization import localize
+from epilens.localization.result import Localization
 from epilens.networks.bcr import BCRNet
 from epilens.networks.model import Branch, Member, Model
 from epilens.networks.prq import PRQNet
@@ -72,7 +73,8 @@ def make_model(cubes: Sequence[xr.Dataset], members: int = 2, assured: bool = Tr
         return Model(made, 0.5, 0.2, {"source": "imported"})
     p_nez = [bare.predict(cube)["p_nez"].to_numpy() for cube in cubes]
     threshold = float(np.median(np.concatenate(p_nez)))
-    return Model(made, threshold, 0.2, about, assure(cubes, p_nez, threshold))
+    certainty = learn_certainty(cubes, p_nez, threshold)
+    return Model(made, threshold, 0.2, about, certainty.to_json())
 
 
 @cache

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_edf
 
-from epilens.data.positions import Positions
+from epilens.data.intake import Given, bids_root, patient_code, take_in
+from epilens.data.positions import Positions, read_electrodes
 from epilens.errors import DataError, ModelError, OnsetError
-from epilens.localize import localize
-from epilens.localize.electrodes import read_electrodes
-from epilens.localize.files import from_paths
-from epilens.localize.intake import Given, patient_code
-from epilens.localize.runs import bids_root
+from epilens.localization import localize
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
 
@@ -44,7 +41,7 @@ def raw_of(recording, **changes):
 
 
 def test_files_with_onsets(files):
-    taken = from_paths(files, Plan(), Given(onsets_s=(40, 40, 41)))
+    taken = take_in(files, Plan(), Given(onsets_s=(40, 40, 41)))
     assert [r.run for r in taken.recordings] == ["seizure-1", "seizure-2", "seizure-3"]
     assert [r.onset.onset_s for r in taken.recordings] == [40, 40, 41]
     assert taken.recordings[0].channels == CONTACTS
@@ -52,7 +49,7 @@ def test_files_with_onsets(files):
 
 
 def test_one_file_can_hold_several_seizures(files):
-    taken = from_paths(files[:1], Plan(), Given(onsets_s=(40, 50), patient="P7"))
+    taken = take_in(files[:1], Plan(), Given(onsets_s=(40, 50), patient="P7"))
     assert [r.onset.onset_s for r in taken.recordings] == [40, 50]
     assert taken.recordings[1].patient == "sub-P7"
 
@@ -60,7 +57,7 @@ def test_one_file_can_hold_several_seizures(files):
 def test_onsets_come_from_annotations(tmp_path):
     notes = [(3.0, "A1+A2 OFF"), (40.0, "sz onset"), (70.0, "Erika asleep")]
     files = [write_edf(tmp_path / f"{i}.edf", notes=notes, seed=i) for i in range(2)]
-    taken = from_paths(files, Plan(), Given())
+    taken = take_in(files, Plan(), Given())
     assert [r.onset.onset_s for r in taken.recordings] == [40, 40]
     assert taken.recordings[0].onset.rule == "onset marker"
 
@@ -68,7 +65,7 @@ def test_onsets_come_from_annotations(tmp_path):
 def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     names = (*CONTACTS[:4], "ECG", "EKG2", "DC01", "Fz", "TRIG")
     file = write_edf(tmp_path / "a.edf", names)
-    taken = from_paths([file], Plan(), Given(onsets_s=(40,), exclude=("A2",)))
+    taken = take_in([file], Plan(), Given(onsets_s=(40,), exclude=("A2",)))
     assert taken.recordings[0].channels == ("A1", "A3", "A4")
     why = {row.channel: row.why for row in taken.rows if row.what == "channel"}
     assert why["A2"] == "was excluded by the user"

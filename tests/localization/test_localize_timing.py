@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.localize.timing import FAST, first_sustained, time_evidence
+from epilens.localization.timing import first_sustained, time_evidence
 from epilens.testing import make_cube
 
 
@@ -44,7 +44,7 @@ def test_deviations_are_those_of_the_rule(cube, timing):
 
 def test_recruitment_is_the_first_rise_of_fast_activity(cube, timing):
     start, valid = cube["start_s"].values, cube["valid"].values
-    fast = [list(DESCRIPTORS).index(name) for name in FAST]
+    fast = [d for d, row in enumerate(DESCRIPTORS.values()) if row.fast]
     for s in range(3):
         for c in range(5):
             searched = [bool(valid[s, w, c] and start[s, w] >= -10) for w in range(59)]

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
 
 CLEAR_SD = 3.0
@@ -23,8 +23,6 @@ SUSTAINED = 3
 SEARCH_FROM_S = -10.0
 STRENGTH_WINDOWS = 5
 """The size of a deviation is its mean over this many windows from the first on."""
-FAST = ("log_beta_power", "log_low_gamma_power", "log_high_gamma_power", "line_length")
-"""Recruitment is a rise of one of these."""
 
 
 @dataclass(frozen=True)
@@ -35,27 +33,29 @@ class Timing:
     """
 
     z: NDArray[np.float32]
-    """Z-Δ (S, W, C, 9); 0 where not valid."""
+    """Z-Δ (S, W, C, D) of D descriptors; 0 where not valid."""
     middle_s: Floats
     """Middle of each window (S, W)."""
     deviates: Bools
-    """(S, C, 9)"""
+    """(S, C, D)"""
     at_s: Floats
-    """(S, C, 9)"""
+    """(S, C, D)"""
     strength: Floats
-    """Mean Z-Δ (S, C, 9) over the windows after the first; negative where it falls."""
+    """Mean Z-Δ (S, C, D) over the windows after the first; negative where it falls."""
     recruited: Bools
     """(S, C)"""
     recruited_s: Floats
     """(S, C)"""
+    words: tuple[str, ...]
+    """What people call the descriptors (D,)."""
 
     @property
     def order(self) -> NDArray[np.int64]:
         """Place in the order of recruitment (S, C), 1 first, ties share; 0: not recruited."""
         place = np.zeros(self.recruited.shape, np.int64)
-        for s, there in enumerate(self.recruited):
-            at = self.recruited_s[s]
-            place[s, there] = [1 + int((at[there] < t).sum()) for t in at[there]]
+        for s, recruited in enumerate(self.recruited):
+            at_s = self.recruited_s[s, recruited]
+            place[s, recruited] = [1 + int((at_s < t).sum()) for t in at_s]
         return place
 
     def median_s(self) -> tuple[Floats, NDArray[np.int64]]:
@@ -78,8 +78,10 @@ def time_evidence(cube: xr.Dataset) -> Timing:
     falls_first = (falls >= 0) & ((rises < 0) | (falls < rises))
     first = np.where(falls_first, falls, rises)
     deviates = first >= 0
-    fast = [list(DESCRIPTORS).index(name) for name in FAST]
-    earliest = np.where(rises >= 0, rises, z.shape[1])[..., fast].min(axis=-1)
+    rows = rows_of(cube["descriptor"].values.tolist())
+    # Recruitment is a rise of fast activity.
+    fast = np.where(rises >= 0, rises, z.shape[1])[..., [row.fast for row in rows]]
+    earliest = fast.min(axis=-1, initial=z.shape[1])
     recruited = earliest < z.shape[1]
     seizure = np.arange(len(z))[:, None]
     return Timing(
@@ -90,11 +92,12 @@ def time_evidence(cube: xr.Dataset) -> Timing:
         strength=np.where(deviates, _strength(z, valid, np.maximum(first, 0)), 0),
         recruited=recruited,
         recruited_s=middle_s[seizure, np.where(recruited, earliest, 0)],
+        words=tuple(cube["words"].values.tolist() if "words" in cube else (r.words for r in rows)),
     )
 
 
 def first_sustained(z: NDArray[np.floating], searched: Bools) -> NDArray[np.int64]:
-    """First of `SUSTAINED` searched windows in a row with z ≥ 3: (S, C, 9) from (S, W, C, 9).
+    """First of `SUSTAINED` searched windows in a row with z ≥ 3: (S, C, D) from (S, W, C, D).
 
     -1 where there is none.
     """
@@ -115,7 +118,7 @@ def _strength(z: NDArray[np.floating], valid: Bools, first: NDArray[np.int64]) -
     total, n = np.zeros((S, C, D)), np.zeros((S, C, D))
     for later in range(STRENGTH_WINDOWS):
         w = np.minimum(first + later, W - 1)
-        there = valid[s, w, c] & (first + later < W)
-        total += np.where(there, z[s, w, c, d], 0)
-        n += there
+        counts = valid[s, w, c] & (first + later < W)
+        total += np.where(counts, z[s, w, c, d], 0)
+        n += counts
     return total / np.maximum(n, 1)

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.arrays import Bools, Floats
 from epilens.evidence.views import VIEWS
-from epilens.localize.explain import Explanation
-from epilens.localize.timing import Timing
+from epilens.localization.certainty import top_share
+from epilens.localization.explain import Explanation
+from epilens.localization.sources import Scores
+from epilens.localization.timing import Timing
 
-DESCRIPTOR_WORDS = {
-    "log_delta_power": "delta power",
-    "log_theta_power": "theta power",
-    "log_beta_power": "beta power",
-    "log_low_gamma_power": "low-gamma power",
-    "log_high_gamma_power": "high-gamma power",
-    "rms": "amplitude (RMS)",
-    "variance": "variance",
-    "line_length": "line length",
-    "spectral_entropy": "spectral entropy",
-}
 VIEW_WORDS = {
     "abs": "its level",
     "delta": "its change",
@@ -33,19 +23,39 @@ MOST = 3
 """Deviations that are told of one contact."""
 
 
-def tell(
-    c: int, timing: Timing, there: NDArray[np.bool_], importance: NDArray[np.float64] | None = None
-) -> list[str]:
+def tell_contacts(
+    scores: Scores, timing: Timing, shown: Bools, why: Explanation | None, k: int
+) -> tuple[tuple[str, ...], ...]:
+    """All that is told about each contact: deviations, what moves its score, agreement.
+
+    shown : (S, C), which seizures show the contact.
+    """
+    share = top_share(scores.per_seizure, shown, k)
+    explained = {} if why is None else {int(c): i for i, c in enumerate(why.contacts)}
+    sentences = []
+    for c in range(shown.shape[1]):
+        i = explained.get(c)
+        weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
+        lines = tell(c, timing, shown, weight)
+        if why is not None and i is not None:
+            lines += tell_score(i, why, timing.middle_s, timing.words)
+        spread = None if scores.spread is None else float(scores.spread[c])
+        lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        sentences.append(tuple(lines))
+    return tuple(sentences)
+
+
+def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None) -> list[str]:
     """Sentences on the deviations of one contact, the most telling first.
 
-    there : (S, C), which seizures show the contact. importance : (9,), contributions to the score.
+    shown : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
     """
-    seizures = int(there[:, c].sum())
-    count = timing.deviates[:, c].sum(axis=0)  # (9,)
+    seizures = int(shown[:, c].sum())
+    count = timing.deviates[:, c].sum(axis=0)  # (D,)
     strength = np.array(
         [
             _median(timing.strength[:, c, d], timing.deviates[:, c, d])
-            for d in range(len(DESCRIPTORS))
+            for d in range(len(timing.words))
         ]
     )
     if not count.any():
@@ -55,14 +65,14 @@ def tell(
     order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
     # What speaks against EZ is told only where nothing speaks for it.
     order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
-    return [_sentence(int(d), c, timing, there, float(strength[d])) for d in order]
+    return [_sentence(int(d), c, timing, shown, float(strength[d])) for d in order]
 
 
-def _sentence(d: int, c: int, timing: Timing, there: NDArray[np.bool_], strength: float) -> str:
-    name = DESCRIPTOR_WORDS[list(DESCRIPTORS)[d]]
+def _sentence(d: int, c: int, timing: Timing, shown: Bools, strength: float) -> str:
+    name = timing.words[d]
     moves = "rises" if strength > 0 else "falls"
     side = "above" if strength > 0 else "below"
-    n, of = int(timing.deviates[:, c, d].sum()), int(there[:, c].sum())
+    n, of = int(timing.deviates[:, c, d].sum()), int(shown[:, c].sum())
     first_s = _median(timing.at_s[:, c, d], timing.deviates[:, c, d])
     return (
         f"{name[0].upper()}{name[1:]} {moves} {_amount(abs(strength))} SD {side} its own pre-onset "
@@ -87,7 +97,7 @@ def _lead(d: int, c: int, timing: Timing) -> str:
     return f", {abs(lead):.0f} s {'before' if lead > 0 else 'after'} the median contact"
 
 
-def _median(values: NDArray[np.float64], where: NDArray[np.bool_]) -> float:
+def _median(values: Floats, where: Bools) -> float:
     return float(np.median(values[where])) if where.any() else 0.0
 
 
@@ -95,17 +105,21 @@ def _amount(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
 
 
-def tell_score(position: int, why: Explanation, middle_s: NDArray[np.float64]) -> list[str]:
-    """What moves the score of one explained contact towards and away from EZ."""
+def tell_score(
+    position: int, why: Explanation, middle_s: Floats, words: Sequence[str]
+) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ.
+
+    words : what people call the descriptors.
+    """
     features = why.by_feature[position]  # (view, descriptor)
-    by_descriptor = features.sum(axis=0)
     change = why.score[position] - why.baseline[position]
     lines = [
         f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
         f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
     ]
-    towards = _named(by_descriptor, features, 1)
-    away = _named(by_descriptor, features, -1)
+    towards = _named(words, features, 1)
+    away = _named(words, features, -1)
     if towards:
         lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
     if away:
@@ -113,18 +127,18 @@ def tell_score(position: int, why: Explanation, middle_s: NDArray[np.float64]) -
     return lines
 
 
-def _named(by_descriptor: NDArray[np.float64], features: NDArray[np.float64], sign: int) -> str:
+def _named(words: Sequence[str], features: Floats, sign: int) -> str:
     """The descriptors that push most in one direction, with the view that does most of it."""
+    by_descriptor = features.sum(axis=0)
     order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
-    names = list(DESCRIPTOR_WORDS.values())
-    told = []
+    phrases = []
     for d in order:
         view = VIEWS[int(np.argmax(sign * features[:, d]))]
-        told.append(f"{names[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
-    return ", ".join(told)
+        phrases.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+    return ", ".join(phrases)
 
 
-def _most_in(by_window: NDArray[np.float64], middle_s: NDArray[np.float64], change: float) -> str:
+def _most_in(by_window: Floats, middle_s: Floats, change: float) -> str:
     """The seizure and the time in which most of it happens."""
     if change <= 0 or by_window.max() <= 0:
         return ""
@@ -148,8 +162,3 @@ def tell_agreement(share: float, k: int, seizures: int, spread: float | None) ->
     if spread is not None:
         lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
     return lines
-
-
-def in_words(names: Sequence[str]) -> list[str]:
-    """Descriptors as people call them."""
-    return [DESCRIPTOR_WORDS[name] for name in names]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
+from types import FunctionType
+
 import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
-import epilens
 from epilens.errors import DataError, MethodError, ModelError
-from epilens.localize import localize
-from epilens.localize.sources import pick_seizures
+from epilens.evidence.signals import signal_of
+from epilens.localization import localize
 from epilens.networks.model import save_model
 from epilens.progress import Ticks
 from epilens.testing import make_cube, make_patient, make_recording
@@ -30,7 +33,15 @@ def found():
     return the_patient()
 
 
-def test_the_package_itself_can_be_called(model):
+def test_localize_is_a_plain_function_of_the_package(model):
+    import epilens.localization
+
+    assert type(epilens.localize) is FunctionType
+    assert epilens.localize is localize
+    assert "Rank the contacts of one patient" in inspect.getdoc(epilens.localize)
+    assert {"onsets", "electrodes", "resected"} <= set(
+        inspect.signature(epilens.localize).parameters
+    )
     assert epilens.localize(make_cube(fs=FS), model).patient == "sub-01"
 
 
@@ -116,10 +127,9 @@ def test_a_channel_that_a_seizure_lacks_has_no_score_there(model):
 
 def test_seizures_are_picked_with_their_signals():
     patient = make_patient(seizures=3, fs=FS)
-    picked = pick_seizures(patient, [2, 0])
-    np.testing.assert_array_equal(picked["signal_0"].values, patient["signal_2"].values)
-    np.testing.assert_array_equal(picked["signal_1"].values, patient["signal_0"].values)
-    assert "signal_2" not in picked
+    picked = patient.isel(seizure=[2, 0])
+    np.testing.assert_array_equal(signal_of(picked, 0), signal_of(patient, 2))
+    np.testing.assert_array_equal(signal_of(picked, 1), signal_of(patient, 0))
     assert picked["signal_start_s"].shape == (2,)
 
 
@@ -163,6 +173,31 @@ def test_a_resection_and_labels(found, model):
     ]
     with pytest.raises(DataError, match="expected EZ labels to compare with, found none"):
         localize(cube.drop_vars("is_ez"), model, resected="labels")
+
+
+def test_others_of_the_same_name_have_columns_of_their_own(model):
+    cube = make_cube(fs=FS)
+    found = localize(
+        cube, model, compare=[make_model([cube], members=1), "line-length-change", model]
+    )
+    assert found.contacts["rank_model_2"].tolist() == found.contacts["rank"].tolist()
+    assert {"rank_model", "rank_line_length_change"} <= set(found.contacts)
+    assert len(found.contacts.columns) == len(found.columns)
+
+
+def test_columns_follow_the_channels_and_rows_the_ranks(found):
+    values = {column.name: list(column.values) for column in found.columns}
+    assert values["name"] == list(CONTACTS)
+    for name in ("rank", "ez_score", "resected"):
+        assert found.contacts[name].tolist() == [values[name][c] for c in found.order]
+    assert {column.units for column in found.columns} == {"", "s", "mm"}
+    assert all(column.description for column in found.columns)
+
+
+def test_a_model_whose_certainty_is_malformed_is_refused(model):
+    broken = replace(model, assurance={"patients": 12})
+    with pytest.raises(ModelError, match="model: expected what training stores about how sure"):
+        localize(make_cube(fs=FS), broken)
 
 
 def test_labels_never_change_the_scores(model):

@@ -1,0 +1,114 @@
+"""A recording without sidecars → the seizure run that its own header and the user describe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from epilens.data.audit import AuditRow
+from epilens.data.contacts import parse_contact
+from epilens.data.onset import Onset, find_onset
+from epilens.data.positions import montage_positions
+from epilens.data.reader import annotations_of, open_raw
+from epilens.data.recording import SeizureRun
+from epilens.errors import DataError, OnsetError
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+_IEEG = ("eeg", "seeg", "ecog", "dbs")
+# Channels that recorders write beside the contacts, with or without a number.
+_OTHER = re.compile(
+    r"^(?:eeg\s+|pol\s+)?(?:ecg|ekg|emg|eog|dc|trig|stim|status|event|mark|mkr|resp|spo2|osat|etco2"
+    r"|pulse|pleth|beat|bp|pr|annot|photic|patient|airflow|thor|abdo|snore|chin|leg)[\s_-]*\d*\b",
+    re.IGNORECASE,
+)
+
+
+class OutsideError(OnsetError):
+    """An onset that the user typed does not lie in its recording."""
+
+
+def plain_run(
+    source: Path | BaseRaw, onset_s: float | None, who: tuple[str, str], exclude: Sequence[str]
+) -> tuple[SeizureRun, list[AuditRow]]:
+    """The run of a file or an open recording; `who` are the codes of patient and seizure.
+
+    Without an onset, its annotations say when. Contacts are found by type and name.
+    """
+    patient, name = who
+    raw, notes = open_raw(source)
+    is_file = isinstance(source, Path)
+    if onset_s is None:
+        onset = _annotated_onset(raw, "annotations" if is_file else name)
+    else:
+        onset = _typed_onset(onset_s, raw, source.name if is_file else name)
+    channels, rows = _contacts_of(raw, exclude, who)
+    rows += [AuditRow("run", why, patient, name, effect="noted") for why in notes]
+    return SeizureRun(
+        patient=patient,
+        center="",
+        name=name,
+        entity=name.rpartition("-")[2],
+        path=source if is_file else None,
+        onset=onset,
+        channels=tuple(channels),
+        listed=frozenset(channel.strip() for channel in raw.ch_names),
+        modality="iEEG",
+        stated_units=("",) * len(channels),
+        is_ez=None,
+        positions=montage_positions(raw),
+        stated_fs=None,
+        duration_s=None,
+        mains_hz=raw.info["line_freq"],
+        raw=raw,
+    ), rows
+
+
+def _annotated_onset(raw: BaseRaw, who: str) -> Onset:
+    """The onset that annotations mean; where they mean none, how to give it here."""
+    try:
+        return find_onset(annotations_of(raw), who)
+    except OnsetError as error:
+        reason = re.split(r" (?:Give the onset|Say which) in a table", str(error))[0]
+        raise OnsetError(f"{reason} Give the onset of every file with --onset.") from None
+
+
+def _typed_onset(onset_s: float, raw: BaseRaw, who: str) -> Onset:
+    """An onset that the user gives; it must lie inside its recording."""
+    length_s = raw.n_times / float(raw.info["sfreq"])
+    if not 0 <= onset_s < length_s:
+        raise OutsideError(
+            f"{who}: expected an onset inside the recording of {length_s:.3f} s, found "
+            f"{onset_s:.3f} s. Count seconds from the start of the file."
+        )
+    return Onset.given(onset_s)
+
+
+def _contacts_of(
+    raw: BaseRaw, exclude: Sequence[str], who: tuple[str, str]
+) -> tuple[list[str], list[AuditRow]]:
+    """Channels that are contacts by type and name; the others as rows."""
+    names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
+    for channel, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True):
+        channel = channel.strip()
+        if channel.upper() in unwanted:
+            why = "was excluded by the user"
+        elif channel in raw.info["bads"]:
+            why = "is marked bad in the recording"
+        elif kind not in _IEEG or _OTHER.match(channel):
+            why = "is no iEEG channel by its type or name"
+        elif parse_contact(channel) is None:
+            why = "has no contact number in its name"
+        else:
+            names.append(channel)
+            continue
+        rows.append(AuditRow("channel", why, *who, channel))
+    if not names:
+        raise DataError(
+            f"expected contacts (names like A1 or LF 01-Ref), found none among "
+            f"{len(raw.ch_names)} channels. Rename the channels, or put the file into a BIDS tree."
+        )
+    return names, rows

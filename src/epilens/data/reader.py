@@ -1,0 +1,154 @@
+"""What MNE's readers give: an open recording, its annotations, and any stretch of it in µV."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.data.onset import Event
+from epilens.errors import DataError
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+# Eight megabytes of float64: fits a processor's cache.
+_BLOCK_SAMPLES = 1_000_000
+_PER_VOLT = {"v": 1.0, "mv": 1e3, "uv": 1e6, "nv": 1e9}
+
+
+def open_raw(source: Path | BaseRaw | None) -> tuple[BaseRaw, list[str]]:
+    """A file, opened by MNE's reader for it without loading the signal; warnings as texts.
+
+    An object that is open already is taken as it is.
+    """
+    if source is None or (isinstance(source, Path) and not source.exists()):
+        raise DataError("expected the signal file, found only its sidecars. Finish the download.")
+    raw, texts = _read_header(source) if isinstance(source, Path) else (source, [])
+    if raw.n_times == 0:
+        who = f"{source.name}: " if isinstance(source, Path) else ""
+        raise DataError(f"{who}expected signal, found a recording of zero length.")
+    return raw, texts
+
+
+def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
+    import mne
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
+        except Exception as error:  # readers raise many kinds for damaged files
+            raise DataError(
+                f"{path.name}: expected a recording that MNE can read, found: {_first_line(error)} "
+                "Check that the file is complete."
+            ) from error
+    return raw, [_first_line(w.message) for w in caught if w.category is RuntimeWarning]
+
+
+def annotations_of(source: Path | BaseRaw) -> list[Event]:
+    """Annotations of a recording itself, where there is no events.tsv."""
+    raw, _ = open_raw(source)
+    notes = raw.annotations
+    return [
+        Event(float(onset), str(text), float(duration))
+        for onset, duration, text in zip(
+            notes.onset - raw.first_time, notes.duration, notes.description, strict=True
+        )
+    ]
+
+
+def read_uv(
+    raw: BaseRaw, names: Sequence[str], interval: tuple[int, int], stated: Mapping[str, str]
+) -> NDArray[np.float32]:
+    """Samples of an interval in µV, (channel, time); `stated` are the units of channels.tsv.
+
+    Read in blocks so that no float64 copy is large. All channels are read and ours are taken: MNE
+    is slower when it picks them itself, because every format that is read here keeps the channels
+    of a stretch of time together.
+    """
+    start, stop = interval
+    in_file = {name.strip(): i for i, name in enumerate(raw.ch_names)}
+    index = np.array([in_file[name] for name in names])
+    signal = np.empty((len(names), stop - start), np.float32)
+    unstated = _without_unit(raw)
+    scale = np.array([_uv_per_reader_unit(name not in unstated, stated[name]) for name in names])
+    block = max(1, _BLOCK_SAMPLES // len(raw.ch_names))
+    try:
+        for first in range(start, stop, block):
+            last = min(stop, first + block)
+            part = raw.get_data(start=first, stop=last, verbose="ERROR")[index]
+            np.multiply(part, scale[:, None], out=signal[:, first - start : last - start])
+    except Exception as error:  # a file that ends early fails here, in many ways
+        raise DataError(
+            f"expected samples {start} to {stop}, found: {_first_line(error)} Is the file complete?"
+        ) from error
+    return signal
+
+
+def content_of(raw: BaseRaw) -> str:
+    """Digest of names, rate, length and the second in the middle; headers do not matter.
+
+    Two files with the same digest hold the same recording. Empty where nothing can be told: the
+    middle cannot be read, or every channel is constant there.
+    """
+    fs, middle = float(raw.info["sfreq"]), raw.n_times // 2
+    try:
+        stop = min(raw.n_times, middle + round(fs))
+        part = np.asarray(raw.get_data(start=middle, stop=stop, verbose="ERROR"))
+    except Exception:  # the interval around onset may still be there
+        return ""
+    if (part == part[:, :1]).all():
+        return ""
+    digest = hashlib.sha256(repr((raw.ch_names, fs, raw.n_times)).encode())
+    digest.update(part.tobytes())
+    return digest.hexdigest()
+
+
+def unit_notes(raw: BaseRaw, names: Sequence[str], stated: Mapping[str, str]) -> list[str]:
+    """What must be said about channels for which the file states no unit."""
+    unstated = _without_unit(raw) & set(names)
+    from_sidecar = [name for name in unstated if _unit(stated[name]) in _PER_VOLT]
+    notes = []
+    if from_sidecar:
+        notes.append(
+            f"the file states no unit for {len(from_sidecar)} channels; taken from channels.tsv"
+        )
+    if n := len(unstated) - len(from_sidecar):
+        notes.append(f"no unit is stated for {n} channels; taken as the reader gives it")
+    return notes
+
+
+def _unit(text: str) -> str:
+    """`uv` for every spelling of µV."""
+    return text.strip().lower().replace("µ", "u").replace("μ", "u")
+
+
+def _uv_per_reader_unit(file_states: bool, stated: str) -> float:
+    """Factor from what MNE gives to µV.
+
+    MNE gives volts where the file states a unit. Where it states none, MNE takes the bare numbers
+    for volts; if channels.tsv states the unit of these numbers, that is the better source.
+    """
+    if file_states or _unit(stated) not in _PER_VOLT:
+        return 1e6
+    return 1e6 / _PER_VOLT[_unit(stated)]
+
+
+def _without_unit(raw: BaseRaw) -> set[str]:
+    """Channels for which the file states no unit that is a voltage.
+
+    Formats that need no units (FIF is in volts by definition) have no entry here.
+    """
+    units = raw._orig_units or {}
+    return {str(name).strip() for name, unit in units.items() if _unit(str(unit)) not in _PER_VOLT}
+
+
+def _first_line(error: object) -> str:
+    text = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    return text if text.endswith(".") else text + "."

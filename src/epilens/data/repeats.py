@@ -1,0 +1,103 @@
+"""The same recording twice: two runs of a patient with one signal are one seizure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from epilens.data.audit import AuditRow
+from epilens.data.recording import Recording
+from epilens.plan import Plan
+
+AROUND_S = 2.0
+"""Recordings whose samples are equal this long on both sides of the onset are the same."""
+
+
+class Repeats:
+    """Recordings that were met so far, by patient; asked for each of them, in their order.
+
+    Signals are compared, not files: a copy with another header or start date is a repetition.
+    One file with two onsets is two seizures.
+    """
+
+    def __init__(self, plan: Plan):
+        self._count_once = plan.cohort.duplicates == "once"
+        self._met: dict[str, list[_Fingerprint]] = {}
+
+    def admit(self, recording: Recording, rows: list[AuditRow]) -> bool:
+        """Whether the recording counts; that it repeats another becomes a row."""
+        this = _Fingerprint.of(recording)
+        before = self._met.setdefault(recording.patient, [])
+        repeats = next(filter(None, (other.repeated_by(this) for other in before)), "")
+        shares = next(filter(None, (other.shared_with(this) for other in before)), "")
+        before.append(this)
+        who = (recording.patient, recording.run)
+        if repeats:
+            effect = "excluded" if self._count_once else "noted"
+            rows.append(AuditRow("seizure", repeats, *who, effect=effect))
+        elif shares:
+            rows.append(AuditRow("run", shares, *who, effect="noted"))
+        return not (repeats and self._count_once)
+
+
+@dataclass(frozen=True)
+class _Fingerprint:
+    """What is remembered of a recording: enough to recognise it, without its samples."""
+
+    run: str
+    source: object
+    content: str
+    fs: float
+    onset_s: float
+    read_s: tuple[float, float]
+    """Interval that was read, in seconds of the file."""
+    around: Mapping[str, bytes]
+    """Digest of the samples around the onset, of each channel that is not flat there."""
+
+    @classmethod
+    def of(cls, recording: Recording) -> _Fingerprint:
+        onset = round(-recording.start_s * recording.fs)
+        width = round(AROUND_S * recording.fs)
+        part = recording.signal[:, max(0, onset - width) : onset + width]
+        onset_s = recording.onset.onset_s
+        return cls(
+            recording.run,
+            recording.source,
+            recording.content,
+            recording.fs,
+            onset_s,
+            (onset_s + recording.start_s, onset_s + recording.stop_s),
+            {
+                name: hashlib.sha256(samples.tobytes()).digest()
+                for name, samples in zip(recording.channels, part, strict=True)
+                if samples.size and (samples != samples[0]).any()
+            },
+        )
+
+    def repeated_by(self, other: _Fingerprint) -> str:
+        """Why the other is this seizure again, or empty text."""
+        common = self.around.keys() & other.around.keys()
+        same = all(self.around[name] == other.around[name] for name in common)
+        if common and same and self.fs == other.fs:
+            return f"repeats the signal of {self.run}"
+        if self._same_content(other) and self._overlaps(other):
+            return f"repeats the signal of {self.run}, {self._onsets(other)}"
+        return ""
+
+    def shared_with(self, other: _Fingerprint) -> str:
+        """That the other is another stretch of the same recording, or empty text."""
+        if not self._same_content(other):
+            return ""
+        return f"holds the same recording as {self.run}, {self._onsets(other)}: another seizure"
+
+    def _same_content(self, other: _Fingerprint) -> bool:
+        # Whoever gives one file two onsets means two seizures.
+        two_files = None not in (self.source, other.source) and self.source != other.source
+        return two_files and bool(self.content) and self.content == other.content
+
+    def _overlaps(self, other: _Fingerprint) -> bool:
+        return self.read_s[0] < other.read_s[1] and other.read_s[0] < self.read_s[1]
+
+    def _onsets(self, other: _Fingerprint) -> str:
+        return f"with its onset at {other.onset_s:.3f} s instead of {self.onset_s:.3f} s"

@@ -1,0 +1,228 @@
+"""The runs of a patient in a BIDS tree: which files are one, and what its own sidecars say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from epilens.data.audit import AuditRow
+from epilens.data.onset import Event, Onset
+from epilens.data.positions import Positions
+from epilens.data.recording import SeizureRun
+from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
+from epilens.errors import DataError, OnsetError
+from epilens.plan import Plan
+
+SIGNALS = (".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb")
+_RUN_SIDECARS = {("channels", ".tsv"), ("events", ".tsv"), ("ieeg", ".json")}
+_CONTACTS = ("ECOG", "SEEG")
+# Columns in which people write what an event is; the first that says something is taken.
+_EVENT_TEXT = (
+    "trial_type",
+    "event_type",
+    "eventtype",
+    "event",
+    "description",
+    "annotation",
+    "value",
+)
+
+
+@dataclass(frozen=True)
+class RunSidecars:
+    """One ictal run as its own sidecars describe it, before labels and positions are asked for."""
+
+    patient: str
+    file: BidsFile
+    table: pd.DataFrame
+    """channels.tsv."""
+    good: tuple[str, ...]
+    fields: dict[str, Any]
+    """ieeg.json."""
+    onset: Onset
+
+    @property
+    def contacts(self) -> pd.DataFrame:
+        """Rows of ECOG and SEEG channels, good or bad."""
+        return self.table[self.table["type"].str.upper().isin(_CONTACTS)]
+
+    def seizure(
+        self, center: str, simulated: bool, ez: frozenset[str] | None, positions: Positions
+    ) -> SeizureRun:
+        """The run with what is known about its patient."""
+        rows = self.table.set_index("name").loc[list(self.good)]
+        rates = rows.get("sampling_frequency", pd.Series(dtype=str)).map(as_number).dropna()
+        fs = as_number(self.fields.get("SamplingFrequency"))
+        return SeizureRun(
+            patient=self.patient,
+            center=center,
+            name=run_name(self.file),
+            entity=run_number(self.file),
+            path=signal_of(self.file),
+            onset=self.onset,
+            channels=self.good,
+            listed=frozenset(self.table["name"]),
+            modality=Counter(rows["type"].str.upper()).most_common(1)[0][0],
+            stated_units=tuple(rows["units"]) if "units" in rows else ("",) * len(rows),
+            is_ez=None if ez is None else tuple(name in ez for name in self.good),
+            positions=positions.of(self.good),
+            stated_fs=fs or (float(rates.iloc[0]) if len(rates) else None),
+            duration_s=as_number(self.fields.get("RecordingDuration")),
+            mains_hz=as_number(self.fields.get("PowerLineFrequency")),
+            simulated=simulated,
+        )
+
+
+def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile], list[AuditRow]]:
+    """One file for each run of a patient: its signal, or where that is missing one sidecar."""
+    files = list(files)
+    signals, rows = _signals_among(files, patient)
+    lone: dict[Any, BidsFile] = {}
+    for f in files:
+        if (f.suffix, f.extension) in _RUN_SIDECARS and f.entity("task"):
+            lone.setdefault(f.entities, f)
+    # A sidecar with fewer entities than a run is inherited by it, and no run of its own.
+    runs = signals | {
+        k: f
+        for k, f in lone.items()
+        if k not in signals and not any(k < other for other in [*signals, *lone])
+    }
+    in_order = sorted(runs.values(), key=lambda f: natural(run_name(f)))
+    return [f for f in in_order if f.entity("task")], rows
+
+
+def _signals_among(
+    files: list[BidsFile], patient: str
+) -> tuple[dict[Any, BidsFile], list[AuditRow]]:
+    """Signal files by their entities; the same run in two formats is one seizure."""
+    headers = {f.path.stem for f in files if f.extension == ".vhdr"}
+    signals = [
+        f
+        for f in files
+        if f.suffix == "ieeg"
+        and f.extension in SIGNALS
+        # A .eeg beside its .vhdr is BrainVision's data; alone it is Nihon Kohden.
+        and not (f.extension == ".eeg" and f.path.stem in headers)
+    ]
+    best: dict[Any, BidsFile] = {}
+    rows = []
+    for f in sorted(signals, key=lambda f: SIGNALS.index(f.extension)):
+        if best.setdefault(f.entities, f) is not f:
+            why = f"is there as {f.extension} too; {best[f.entities].extension} is read"
+            rows.append(AuditRow("run", why, patient, run_name(f), effect="noted"))
+    return best, rows
+
+
+def signal_of(file: BidsFile) -> Path | None:
+    """The file itself, if it is a signal and not a sidecar."""
+    return file.path if file.suffix == "ieeg" and file.extension in SIGNALS else None
+
+
+def run_name(file: BidsFile) -> str:
+    """Entities of a run without the patient, in the order of its file name."""
+    pairs = file.path.name.split("_")[:-1]
+    return "_".join(pair for pair in pairs if not pair.startswith("sub-"))
+
+
+def run_number(file: BidsFile) -> str:
+    """The entity `run` without leading zeros."""
+    return file.entity("run").lstrip("0") or "0"
+
+
+def good_channels(
+    table: pd.DataFrame, patient: str, run: str
+) -> tuple[tuple[str, ...], list[AuditRow]]:
+    """Names of good ECOG and SEEG channels, in file order; the others as audit rows."""
+    good, rows = [], []
+    repeated = set(table["name"][table["name"].duplicated()])
+    for row in table.to_dict("records"):
+        kind, status = row["type"].upper(), row.get("status", "").lower()
+        if kind not in _CONTACTS:
+            why = f"type is {row['type'] or 'not given'}, not ECOG or SEEG"
+        elif status not in ("good", ""):
+            why = f"status is {status}"
+        elif row["name"] in repeated:
+            why = "channels.tsv lists this name more than once"
+        elif not row["name"]:
+            why = "channels.tsv gives no name"
+        else:
+            good.append(row["name"])
+            continue
+        rows.append(AuditRow("channel", why, patient, run, row["name"]))
+    if not good:
+        raise DataError("expected good ECOG or SEEG channels in channels.tsv, found none.")
+    return tuple(good), rows
+
+
+def events_of(table: pd.DataFrame) -> list[Event]:
+    """Events with a time; the text is the first column that says something."""
+    if "onset" not in table:
+        raise OnsetError("events.tsv: expected a column onset, found none. Add it.")
+    events = []
+    for row in table.to_dict("records"):
+        onset_s = as_number(row["onset"])
+        texts = (row.get(column, "") for column in _EVENT_TEXT)
+        text = next((text for text in texts if text and as_number(text) is None), "")
+        if onset_s is not None and text:
+            events.append(Event(onset_s, text, as_number(row.get("duration")) or 0.0))
+    return events
+
+
+def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
+    """The onset must lie inside the recording, with enough reference windows before it."""
+    windows = plan.windows
+    if onset.onset_s < 0:
+        raise OnsetError(
+            f"expected an onset after the start of the recording, found {onset.onset_s:.3f} s. "
+            "Correct events.tsv, or give the onset with --onsets."
+        )
+    if duration_s is not None and onset.onset_s >= duration_s:
+        raise OnsetError(
+            f"expected an onset inside the recording of {duration_s:.3f} s, found "
+            f"{onset.onset_s:.3f} s. Correct events.tsv, or give the onset with --onsets."
+        )
+    before_s = min(onset.onset_s, -windows.start_s)
+    ends = before_s - windows.length_s if windows.reference == "ends-before" else before_s - 1e-9
+    available = int(ends // windows.stride_s) + 1 if ends >= 0 else 0
+    if available < windows.min_reference:
+        raise OnsetError(
+            f"expected at least {windows.min_reference} reference windows before onset, found room "
+            f"for {available}: the onset is at {onset.onset_s:.3f} s. Cut the recording earlier."
+        )
+    return onset
+
+
+def read_onsets(path: Path) -> dict[tuple[str, str], float]:
+    """The user's onsets: (patient, run) → seconds. A run is `01`, `run-01` or its full name."""
+    if is_hidden(path) or not path.exists():
+        raise DataError(f"onsets {path}: expected a TSV, found nothing. Check the path.")
+    table = read_table(path)
+    missing = {"patient", "run", "onset_s"} - set(table.columns)
+    if missing:
+        raise DataError(
+            f"onsets {path}: expected columns patient, run, onset_s, found "
+            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
+        )
+    onsets: dict[tuple[str, str], float] = {}
+    for row in table.to_dict("records"):
+        onset_s = as_number(row["onset_s"])
+        key = onset_key(row["patient"], row["run"])
+        if onset_s is None or key in onsets:
+            raise DataError(
+                f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
+                f"{'a second row' if key in onsets else repr(row['onset_s'])}. Mend this row."
+            )
+        onsets[key] = onset_s
+    return onsets
+
+
+def onset_key(patient: str, run: str) -> tuple[str, str]:
+    """Patient and run as the scan asks for them; a pasted file name is as good as a run's name."""
+    patient = with_prefix(patient, "sub-")
+    run = run.partition("_ieeg")[0].removeprefix(patient + "_").removeprefix("run-")
+    return patient, run.lstrip("0") or "0" if run.isdigit() else run

@@ -1,0 +1,279 @@
+"""Any iEEG-BIDS tree → patients with their seizure runs, from sidecars alone.
+
+Knows no dataset by name: what is particular to one is in its row of `data/datasets/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from epilens.data.audit import AuditRow
+from epilens.data.datasets import Dataset, recognise
+from epilens.data.labels import LabelTable, PatientTables, Reader
+from epilens.data.onset import Onset, find_onset
+from epilens.data.positions import Positions, read_positions
+from epilens.data.reader import annotations_of
+from epilens.data.recording import SeizureRun
+from epilens.data.runs import (
+    RunSidecars,
+    check_onset,
+    events_of,
+    good_channels,
+    read_onsets,
+    run_name,
+    run_number,
+    runs_among,
+    signal_of,
+)
+from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
+from epilens.errors import DataError, OnsetError
+from epilens.plan import Plan
+
+Onsets = Mapping[tuple[str, str], float]
+"""(patient, name or number of a run) → seconds from the start of the recording."""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """One patient as the sidecars describe it: seizures, good channels, labels, positions."""
+
+    name: str
+    center: str
+    participant: dict[str, str]
+    runs: tuple[SeizureRun, ...]
+    seizures_excluded: int
+    channels: tuple[str, ...]
+    ez: frozenset[str] | None
+    positions: Positions
+    simulated: bool = False
+
+
+class Scan:
+    """One pass over the sidecars of a tree; `rows` is the audit that it collects on its way.
+
+    Parameters
+    ----------
+    onsets : mapping
+        Replace those of the files; None: what the plan's onset table says.
+    everyone : bool
+        A new patient and not a cohort: nobody is left out for an outcome or for not being in a
+        study, and labels that cannot be read are only noted. All other rules are the dataset's.
+    """
+
+    def __init__(
+        self,
+        tree: BidsTree,
+        dataset: Dataset,
+        plan: Plan,
+        onsets: Onsets | None = None,
+        everyone: bool = False,
+    ):
+        self.tree, self.dataset, self.plan, self.everyone = tree, dataset, plan, everyone
+        self.rows: list[AuditRow] = []
+        self._simulated = dataset.simulated or recognise(tree.description).simulated
+        self._given_onsets = onsets
+        self._labels_not_read: list[str] = []
+
+    def patients(self, names: Collection[str] | None = None) -> list[Patient]:
+        """Every included patient with at least one usable seizure, in natural order."""
+        names = self.tree.participants if names is None else names
+        scanned = (self._included(name) for name in sorted(names, key=natural))
+        patients = [patient for patient in scanned if patient is not None]
+        if patients and self.dataset.note:
+            self.rows.append(AuditRow("dataset", self.dataset.note, effect="noted"))
+        self._note_missing_labels(patients)
+        self._note_unused_onsets(patients)
+        return patients
+
+    def _included(self, name: str) -> Patient | None:
+        """A patient, or None with an audit row."""
+        participant, patient, why = self.tree.participants[name], None, ""
+        if not self.everyone:
+            why = self.dataset.why_not(name, participant, self.plan.cohort.outcomes)
+        if not why and name not in self.tree.folders:
+            why = "is in participants.tsv but has no folder"
+        if not why:
+            patient = self._patient(name, participant)
+            if not patient.runs:
+                why = f"has no usable seizure ({patient.seizures_excluded} excluded)"
+        if not why:
+            return patient
+        self.rows.append(AuditRow("patient", why, name))
+        return None
+
+    def _patient(self, name: str, participant: dict[str, str]) -> Patient:
+        ictal = self._ictal_runs(name)
+        usable = [run for file in ictal if (run := self._sidecars(name, file, ictal))]
+        electrodes, positions = self._positions(name, usable)
+        tables = PatientTables(name, tuple(run.contacts for run in usable), electrodes)
+        ez = self._labels(tables) if usable else None
+        channels = sorted({channel for run in usable for channel in run.good}, key=natural)
+        if ez is not None:
+            for lost in sorted(ez - set(channels), key=natural):
+                why = "is labelled EZ but is in no seizure a good ECOG or SEEG channel"
+                self.rows.append(AuditRow("label", why, name, channel=lost))
+            ez &= set(channels)
+        center = self._center(participant)
+        return Patient(
+            name,
+            center,
+            participant,
+            tuple(run.seizure(center, self._simulated, ez, positions) for run in usable),
+            len(ictal) - len(usable),
+            tuple(channels),
+            ez,
+            positions,
+            self._simulated,
+        )
+
+    def _center(self, participant: dict[str, str]) -> str:
+        named = participant.get("center") or participant.get("site")
+        return self.dataset.center or named or str(self.tree.description.get("Name", "unnamed"))
+
+    def _ictal_runs(self, patient: str) -> list[BidsFile]:
+        """Runs whose task is a seizure; the others as rows."""
+        runs, rows = runs_among(self.tree.subject_files(patient), patient)
+        self.rows += rows
+        ictal = [file for file in runs if self.dataset.is_ictal(file.entity("task"))]
+        for file in runs:
+            if file not in ictal:
+                why = f"task is {file.entity('task')}, not a seizure"
+                self.rows.append(AuditRow("run", why, patient, run_name(file)))
+        return ictal
+
+    def _sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars | None:
+        """Sidecars of one ictal run, or None with an audit row."""
+        try:
+            return self._read_sidecars(patient, file, ictal)
+        except DataError as error:
+            self.rows.append(AuditRow("seizure", str(error), patient, run_name(file)))
+            return None
+
+    def _read_sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars:
+        table = self.tree.table(file, "channels")
+        if table is None:
+            raise DataError("expected a channels.tsv, found none. Add it.")
+        for column in ("name", "type"):
+            if column not in table:
+                raise DataError(f"channels.tsv: expected a column {column}, found none. Add it.")
+        fields = self.tree.fields(file, "ieeg")
+        onset = self._onset(patient, file, ictal)
+        onset = check_onset(onset, as_number(fields.get("RecordingDuration")), self.plan)
+        good, rows = good_channels(table, patient, run_name(file))
+        self.rows += rows
+        return RunSidecars(patient, file, table, good, fields, onset)
+
+    def _onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset:
+        onset_s = self._given_onset(patient, file, ictal)
+        if onset_s is not None:
+            return Onset.given(onset_s)
+        table, signal = self.tree.table(file, "events"), signal_of(file)
+        if table is not None:
+            return find_onset(events_of(table), who="events")
+        if signal is None:
+            raise OnsetError(
+                "expected an events.tsv, found none. Add it, or give the onset with --onsets."
+            )
+        return find_onset(annotations_of(signal), who="events")
+
+    def _given_onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> float | None:
+        if (patient, run_name(file)) in self._onsets:
+            return self._onsets[patient, run_name(file)]
+        number = run_number(file)
+        if (patient, number) not in self._onsets:
+            return None
+        same = [other for other in ictal if run_number(other) == number]
+        if len(same) > 1:
+            raise DataError(
+                f"expected an onset for one run, found {len(same)} runs of number {number}. Give "
+                f"the full name in the onset table: {run_name(file)}."
+            )
+        return self._onsets[patient, number]
+
+    @cached_property
+    def _onsets(self) -> Onsets:
+        if self._given_onsets is not None:
+            return self._given_onsets
+        table = self.plan.cohort.onsets
+        return read_onsets(Path(table)) if table else {}
+
+    @cached_property
+    def _readers(self) -> list[Reader]:
+        """Opened label sources; what could not be opened is told once, if labels are missing."""
+        table = [LabelTable(Path(path))] if (path := self.plan.cohort.labels) else []
+        if table and not self.everyone:
+            self._note_strangers(table[0])
+            return [table[0].open(self.tree.root)]
+        readers = []
+        for source in [*table, *self.dataset.labels]:
+            try:
+                readers.append(source.open(self.tree.root))
+            except DataError as error:
+                self._labels_not_read.append(str(error))
+        return readers
+
+    def _labels(self, tables: PatientTables) -> frozenset[str] | None:
+        for reader in self._readers:
+            try:
+                labels = reader(tables)
+            except DataError as error:
+                if not self.everyone:
+                    raise
+                self._labels_not_read.append(str(error))
+                continue
+            if labels is None:
+                continue
+            self.rows += labels.rows
+            if labels.ez is not None:
+                return labels.ez
+        return None
+
+    def _note_strangers(self, table: LabelTable) -> None:
+        for patient in sorted(table.patients() - set(self.tree.participants)):
+            why = "is in the label table but not in this dataset"
+            self.rows.append(AuditRow("label", why, patient, effect="noted"))
+
+    def _note_missing_labels(self, patients: list[Patient]) -> None:
+        unlabelled = [patient for patient in patients if patient.ez is None]
+        if not unlabelled:
+            return
+        for why in self._labels_not_read:
+            self.rows.append(AuditRow("dataset", why, effect="noted"))
+        for patient in unlabelled:
+            why = f"has no EZ label ({self.dataset.ez})"
+            self.rows.append(AuditRow("label", why, patient.name, effect="noted"))
+
+    def _note_unused_onsets(self, patients: list[Patient]) -> None:
+        used = {(p.name, key) for p in patients for run in p.runs for key in (run.name, run.entity)}
+        for patient, run in (key for key in self._onsets if key not in used):
+            why = "is in the onset table but is no usable seizure of this dataset"
+            self.rows.append(AuditRow("run", why, patient, run, effect="noted"))
+
+    def _positions(
+        self, patient: str, runs: list[RunSidecars]
+    ) -> tuple[pd.DataFrame | None, Positions]:
+        """Contacts of all electrodes.tsv of the patient (one per montage or session), merged."""
+        tables, merged = [], Positions.none()
+        seen = set()
+        for run in runs:
+            paths = self.tree.sidecars(run.file, "electrodes", ".tsv")
+            if not paths or paths[-1] in seen:
+                continue
+            seen.add(paths[-1])
+            try:
+                table = read_table(paths[-1])
+                fields = self.tree.fields(run.file, "coordsystem")
+            except DataError as error:
+                why = f"{error} Its contacts have no positions."
+                self.rows.append(AuditRow("patient", why, patient, effect="noted"))
+                continue
+            positions, rows = read_positions(table, fields, patient)
+            self.rows += [row for row in rows if row not in self.rows]
+            tables.append(table)
+            merged = merged.merged(positions)
+        return (pd.concat(tables) if tables else None), merged

@@ -1,0 +1,198 @@
+"""How sure a model's scores are: calibrated probability, sets of stated coverage, likeness.
+
+`learn_certainty` takes it from out-of-fold scores of a training cohort, `Certainty` says it of a
+new patient, and a model stores it as plain JSON (`assurance`). Imported checkpoints have none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from epilens.arrays import Bools, Floats
+from epilens.errors import ModelError
+from epilens.evaluation.likeness import (
+    SCORE_NAMES,
+    STORED,
+    CohortMiddle,
+    Likeness,
+    cohort_middle,
+    evidence_names,
+    evidence_summary,
+    score_summary,
+    seizure_keys,
+)
+from epilens.methods import seen_labels
+
+COVERAGES = (0.8, 0.9)
+"""Shares of a patient's EZ contacts that the sets of contacts should hold."""
+_CLAMP = 1e-6
+
+
+@dataclass(frozen=True, config=STORED)
+class Calibration:
+    """Platt's P(EZ) = sigm(slope · logit(1 - p_nez) + intercept); Brier scores out of fold."""
+
+    slope: float
+    intercept: float
+    brier_raw: float
+    brier: float
+    kind: Literal["platt"] = "platt"
+
+    def probability(self, p_nez: Floats) -> Floats:
+        """Calibrated probability of EZ."""
+        return _sigmoid(self.slope * ez_logit(p_nez) + self.intercept)
+
+
+@dataclass(frozen=True, config=STORED)
+class CoveringSet:
+    """The cut of p_nez up to which contacts hold a stated share of the EZ contacts, on average."""
+
+    coverage: float
+    cut: float | None
+    """None: the cohort is too small for this coverage, so the set is all contacts."""
+    reached: float
+    """Share of the EZ contacts that it held out of fold."""
+    share: float
+    """Share of all contacts that it held out of fold."""
+
+    def holds(self, p_nez: Floats) -> Bools:
+        """Which contacts of a patient are in the set (C,)."""
+        return np.ones(len(p_nez), bool) if self.cut is None else p_nez <= self.cut
+
+
+@dataclass(frozen=True, config=STORED)
+class Certainty:
+    """What out-of-fold scores of a training cohort tell about scores to come."""
+
+    patients: int
+    calibration: Calibration
+    sets: tuple[CoveringSet, ...]
+    evidence: CohortMiddle
+    scores: CohortMiddle
+    seizures: tuple[str, ...]
+    """Digests of the training seizures, to know them again."""
+
+    def likeness(self, cube: xr.Dataset, p_nez: Floats, threshold: float) -> tuple[Likeness, ...]:
+        """Distances of a patient's evidence and scores from the cohort's."""
+        return (
+            self.evidence.likeness("evidence", evidence_summary(cube)),
+            self.scores.likeness("scores", score_summary(p_nez, threshold)),
+        )
+
+    def recognised(self, cube: xr.Dataset) -> int:
+        """How many seizures of a patient the model was trained on."""
+        return len(set(seizure_keys(cube).values()) & set(self.seizures))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, as a model keeps it."""
+        return _JSON.dump_python(self, mode="json")
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any], who: str = "certainty") -> Certainty:
+        """From plain JSON; whatever is malformed in it is refused."""
+        try:
+            return _JSON.validate_json(json.dumps(tree), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(key) for key in first["loc"])
+            raise ModelError(
+                f"{who}: expected what training stores about how sure a model is, found {place!r} "
+                f"wrong ({first['msg']}). Train the model anew."
+            ) from None
+
+
+_JSON = TypeAdapter(Certainty)
+
+
+def learn_certainty(
+    cubes: Sequence[xr.Dataset], p_nez: Sequence[Floats], threshold: float
+) -> Certainty:
+    """Certainty from a cohort.
+
+    cubes, p_nez : one per patient; out-of-fold scores of the seen channels.
+    """
+    is_ez = [seen_labels(cube) for cube in cubes]
+    evidence = np.array([evidence_summary(cube) for cube in cubes])
+    scores = np.array([score_summary(p, threshold) for p in p_nez])
+    return Certainty(
+        patients=len(cubes),
+        calibration=platt(p_nez, is_ez),
+        sets=tuple(covering_set(p_nez, is_ez, coverage) for coverage in COVERAGES),
+        evidence=cohort_middle(evidence_names(cubes[0]["descriptor"].values), evidence),
+        scores=cohort_middle(SCORE_NAMES, scores),
+        seizures=tuple(sorted({key for cube in cubes for key in seizure_keys(cube).values()})),
+    )
+
+
+def ez_logit(p_nez: Floats) -> Floats:
+    """Log odds of EZ, kept finite."""
+    p = np.clip(1 - np.asarray(p_nez), _CLAMP, 1 - _CLAMP)
+    return np.log(p / (1 - p))
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return 1 / (1 + np.exp(-x))
+
+
+def platt(p_nez: Sequence[Floats], is_ez: Sequence[Bools], rounds: int = 100) -> Calibration:
+    """Platt's calibration, patients weighing the same.
+
+    His targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), keep the slope finite. A cohort in which higher
+    scores do not mean EZ gets the slope 0: everybody has the base rate.
+    """
+    x, ez = np.concatenate([ez_logit(p) for p in p_nez]), np.concatenate(list(is_ez))
+    weight = np.concatenate([np.full(len(p), 1 / len(p)) for p in p_nez])
+    weight *= len(x) / weight.sum()
+    n_ez, n_nez = weight[ez].sum(), weight[~ez].sum()
+    wanted = np.where(ez, (n_ez + 1) / (n_ez + 2), 1 / (n_nez + 2))
+    base = float(np.log((n_ez + 1) / (n_nez + 1)))
+    slope, intercept = _logistic(x, wanted, weight, base, rounds)
+    if slope <= 0:
+        slope, intercept = 0.0, base
+    raw = 1 - np.concatenate(list(p_nez))
+    brier_raw, brier = (
+        float(np.average((p - ez) ** 2, weights=weight))
+        for p in (raw, _sigmoid(slope * x + intercept))
+    )
+    return Calibration(slope, intercept, brier_raw, brier)
+
+
+def _logistic(
+    x: Floats, wanted: Floats, weight: Floats, base: float, rounds: int
+) -> tuple[float, float]:
+    """Weighted logistic regression of soft targets on one variable, by Newton's steps."""
+    design, θ = np.stack([x, np.ones_like(x)], axis=1), np.array([0.0, base])
+    for _ in range(rounds):
+        p = _sigmoid(design @ θ)
+        gradient = design.T @ (weight * (p - wanted))
+        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        # Far from the solution a whole step overshoots; half a unit at a time never does.
+        step *= min(1, 0.5 / max(np.abs(step).max(), 1e-300))
+        θ = θ - step
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(θ[0]), float(θ[1])
+
+
+def covering_set(p_nez: Sequence[Floats], is_ez: Sequence[Bools], coverage: float) -> CoveringSet:
+    """The set that holds `coverage` of a patient's EZ contacts, on average.
+
+    Conformal risk control: with n patients and R the mean share of EZ contacts above the cut, the
+    smallest cut with (n R + 1)/(n + 1) ≤ 1 - coverage. None: n is too small for this coverage.
+    """
+    pairs = [(p, ez) for p, ez in zip(p_nez, is_ez, strict=True) if ez.any()]
+    n = len(pairs)
+    for cut in np.unique(np.concatenate([p[ez] for p, ez in pairs])) if n else ():
+        missed = [float((p[ez] > cut).mean()) for p, ez in pairs]
+        if (sum(missed) + 1) / (n + 1) <= 1 - coverage + 1e-12:
+            share = float(np.mean([(p <= cut).mean() for p, _ in pairs]))
+            return CoveringSet(coverage, float(cut), 1 - float(np.mean(missed)), share)
+    return CoveringSet(coverage, None, 1.0, 1.0)

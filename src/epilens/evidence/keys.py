@@ -1,0 +1,83 @@
+"""Keys: digests of all that a patient's stores are made from.
+
+The content of its signal files, what its sidecars said, the fields of the plan that change it, and
+the code that computes it. Comments, unrelated modules and other fields of the plan change no key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from epilens.data.recording import SeizureRun
+from epilens.data.scan import Patient
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.seizures import Store
+from epilens.plan import Plan
+from epilens.provenance import code_digest, digest_of
+
+_READING = {"montage", "quality", "filter", "windows"}
+"""Sections of the plan by which recordings are read."""
+
+
+def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> str:
+    """Digest of all that the recordings of a patient depend on, whatever is made of them."""
+    return digest_of(
+        {
+            "center": patient.center,
+            "sources": sources,
+            "runs": [_run_facts(run) for run in patient.runs],
+            "plan": plan.model_dump(mode="json", include=_READING),
+            "duplicates": plan.cohort.duplicates,
+            "code": code_digest("epilens.data.recording", "epilens.data.repeats"),
+        }
+    )
+
+
+def store_key(store: Store, recordings: str, plan: Plan) -> str:
+    """Digest of all that a store depends on."""
+    names = plan.descriptors if "descriptors" in store.sections else ()
+    origins = [DESCRIPTORS.origin(name) for name in names]
+    others = {origin.module for origin in origins if origin.package != "epilens"}
+    return digest_of(
+        {
+            "recordings": recordings,
+            "plan": plan.model_dump(mode="json", include=set(store.sections)),
+            "code": code_digest(store.module, *sorted(others)),
+        }
+    )
+
+
+def _run_facts(run: SeizureRun) -> dict[str, Any]:
+    """What the sidecars said about a run; where its file lies does not matter."""
+    return vars(run) | {"path": run.path and run.path.name}
+
+
+def _sources(run: SeizureRun) -> list[Path]:
+    """The signal file and its companions (BrainVision and Persyst have more than one)."""
+    if run.path is None or not run.path.is_file():
+        return []
+    stem = run.path.name.partition(".")[0]
+    return sorted(
+        p
+        for p in run.path.parent.iterdir()
+        if p.name.partition(".")[0] == stem and p.suffix not in (".json", ".tsv") and p.is_file()
+    )
+
+
+def source_digests(runs: Iterable[SeizureRun], threads: int | None = None) -> dict[str, str]:
+    """SHA-256 of every signal file by its name."""
+    files = [file for run in runs for file in _sources(run)]
+    with ThreadPoolExecutor(threads or 2) as pool:
+        return dict(zip((file.name for file in files), pool.map(_digest, files), strict=True))
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"

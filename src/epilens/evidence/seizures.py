@@ -1,0 +1,104 @@
+"""The seizures of one patient: read once, kept in several stores, channels matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from epilens.arrays import Bools
+from epilens.data.recording import Recording, align
+from epilens.errors import DataError
+from epilens.plan import Plan
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Seizures:
+    """What is known about a patient's recordings, without their samples."""
+
+    about: tuple[Recording, ...]
+    channels: tuple[str, ...]
+    """Of all of them."""
+    present: Bools
+    """(seizure, channel)"""
+
+    @classmethod
+    def of(cls, about: Sequence[Recording]) -> Seizures:
+        """Those of one patient, each run once."""
+        if not about:
+            raise DataError("describe: expected recordings of one patient, found none.")
+        patients = sorted({r.patient for r in about})
+        if len(patients) > 1:
+            raise DataError(
+                f"describe: expected recordings of one patient, found {', '.join(patients[:5])}. "
+                "Describe each patient on its own."
+            )
+        if len({r.run for r in about}) < len(about):
+            raise DataError(f"{patients[0]}: expected every run once, found one twice.")
+        return cls(tuple(about), *align(about))
+
+    @property
+    def coords(self) -> dict[str, list[str]]:
+        """Names of the seizures and channels, as every store has them."""
+        return {"seizure": [r.run for r in self.about], "channel": list(self.channels)}
+
+    def stack(self, parts: Sequence[Array]) -> Array:
+        """(seizure, a, channel, …) from arrays (a, channel, …); 0 where a channel is not there."""
+        first = parts[0]
+        shape = (len(parts), first.shape[0], len(self.channels), *first.shape[2:])
+        out = np.zeros(shape, first.dtype)
+        self._place(np.moveaxis(out, 2, 1), [np.moveaxis(part, 1, 0) for part in parts])
+        return out
+
+    def concatenate(self, parts: Sequence[Array]) -> Array:
+        """(channel, sample) from arrays (channel, sample) of unequal length, one after another."""
+        stops = np.cumsum([part.shape[1] for part in parts])
+        out = np.zeros((len(self.channels), stops[-1]), parts[0].dtype)
+        self._place(np.split(out, stops[:-1], axis=1), parts)
+        return out
+
+    def _place(self, places: Iterable[Array], parts: Sequence[Array]) -> None:
+        """Copy every seizure into its place; channels come first in both."""
+        row = {name: i for i, name in enumerate(self.channels)}
+        for place, part, recording in zip(places, parts, self.about, strict=True):
+            place[[row[name] for name in recording.channels]] = part
+
+
+@dataclass(frozen=True)
+class Store:
+    """Something that is kept of a patient: of each seizure, then of all of them together."""
+
+    name: str
+    of_seizure: Callable[[Recording, Plan, int | None], Any]
+    """Recording, plan and threads → what `of_patient` needs of it."""
+    of_patient: Callable[[Seizures, Sequence[Any], Plan], xr.Dataset]
+    sections: frozenset[str] = frozenset()
+    """Fields of the plan that change it, beside those by which the recordings are read."""
+
+    @property
+    def module(self) -> str:
+        """Where its numbers come from."""
+        return self.of_patient.__module__
+
+
+def fill(
+    stores: Sequence[Store],
+    recordings: Iterable[Recording],
+    plan: Plan,
+    threads: int | None = None,
+) -> dict[str, xr.Dataset]:
+    """Several stores from one pass; the samples of one recording at a time lie in memory."""
+    about, parts = [], {store.name: [] for store in stores}
+    for recording in recordings:
+        for store in stores:
+            parts[store.name].append(store.of_seizure(recording, plan, threads))
+        about.append(replace(recording, signal=recording.signal[:, :0], missing=None))
+    seizures = Seizures.of(about)
+    # What was made of the seizures is let go as soon as it is joined.
+    return {s.name: s.of_patient(seizures, parts.pop(s.name), plan) for s in stores}

@@ -1,0 +1,172 @@
+"""How sure the scores of one patient are: what the model knows, what the seizures say, abstention.
+
+A model knows about certainty from its training cohort (`epilens.evaluation.certainty`).
+Training-free methods and imported checkpoints know nothing of the kind; then nothing is claimed,
+and the page says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from epilens.arrays import Bools, Floats
+from epilens.evaluation.certainty import CoveringSet
+from epilens.evaluation.likeness import Likeness
+from epilens.localization.compare import spearman
+from epilens.localization.gather import Evidence, reference_windows
+from epilens.localization.sources import Scores, Source
+
+FEW_REFERENCE = 10
+"""Below this many pre-onset windows in the median contact, levels and spreads mean little."""
+FEW_CONTACTS = 8
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something to know before reading on; `abstain` marks the whole result."""
+
+    level: Literal["abstain", "caution", "note"]
+    text: str
+
+
+@dataclass(frozen=True)
+class ContactSet:
+    """Contacts that together should hold a stated share of the EZ."""
+
+    coverage: float
+    reached: float
+    """Share that such sets held on out-of-fold patients."""
+    holds: Bools
+    """(C,)"""
+
+
+@dataclass(frozen=True)
+class PatientCertainty:
+    """How sure the scores are; None and empty where nothing is known."""
+
+    probability: Floats | None
+    """Calibrated P(EZ), (C,)."""
+    sets: tuple[ContactSet, ...]
+    alike: tuple[Likeness, ...]
+    agreement: float | None
+    """Mean rank correlation of the seizures."""
+    cautions: tuple[Caution, ...]
+
+    @property
+    def abstains(self) -> bool:
+        """Whether no decision should be read from the scores."""
+        return any(caution.level == "abstain" for caution in self.cautions)
+
+
+def assess(evidence: Evidence, source: Source, scores: Scores) -> PatientCertainty:
+    """All that can be said about how sure the scores of a patient are."""
+    cube, p_nez, certainty = evidence.cube, scores.p_nez, source.certainty
+    agreement = seizure_agreement(scores.per_seizure, evidence.shown)
+    alike: tuple[Likeness, ...] = ()
+    if certainty is not None:
+        alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
+    cautions = cautions_of(cube, alike, agreement)
+    if certainty is not None and (again := certainty.recognised(cube)):
+        text = f"{again} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
+        cautions.append(Caution("caution", text + "scores look better than they are."))
+    return PatientCertainty(
+        probability=None if certainty is None else certainty.calibration.probability(p_nez),
+        sets=contact_sets(p_nez, () if certainty is None else certainty.sets),
+        alike=alike,
+        agreement=agreement,
+        cautions=(*cautions, *_notes(evidence, source)),
+    )
+
+
+def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet, ...]:
+    """The contacts of a patient that are in each of the sets."""
+    return tuple(ContactSet(rule.coverage, rule.reached, rule.holds(p_nez)) for rule in sets)
+
+
+def _notes(evidence: Evidence, source: Source) -> list[Caution]:
+    """What was left out or is missing; nothing that speaks against the scores."""
+    cube, texts = evidence.cube, []
+    if left_out := len(evidence.left_out):
+        many = "1 seizure was" if left_out == 1 else f"{left_out} seizures were"
+        texts.append(f"{many} left out; the list of seizures says why.")
+    if "has_position" in cube and not cube["has_position"].values.all():
+        texts.append(
+            f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts have a "
+            "position; the others are in the shaft diagram only."
+        )
+    return [Caution("note", text) for text in (*texts, *source.notes())]
+
+
+def seizure_agreement(per_seizure: Floats, shown: Bools) -> float | None:
+    """Mean Spearman correlation between the scores of two seizures, over contacts in both.
+
+    None where no two seizures share three contacts whose scores differ.
+    """
+    correlations = []
+    for a, b in combinations(range(len(per_seizure)), 2):
+        both = shown[a] & shown[b]
+        if both.sum() >= 3:
+            correlations.append(spearman(per_seizure[a, both], per_seizure[b, both]))
+    varied = [correlation for correlation in correlations if correlation is not None]
+    return float(np.mean(varied)) if varied else None
+
+
+def top_share(per_seizure: Floats, shown: Bools, k: int) -> Floats:
+    """Share of its seizures in which a contact is among the k lowest p_nez (C,); ties count."""
+    inside = np.zeros(per_seizure.shape, bool)
+    for s, who in enumerate(shown):
+        p = per_seizure[s]
+        inside[s, who] = [(p[who] < value).sum() < k for value in p[who]]
+    return inside.sum(axis=0) / np.maximum(shown.sum(axis=0), 1)
+
+
+def seizure_spread(per_seizure: Floats, shown: Bools) -> Floats:
+    """Standard deviation of a contact's score over its seizures (C,), population value."""
+    n = np.maximum(shown.sum(axis=0), 1)
+    mean = np.where(shown, per_seizure, 0).sum(axis=0) / n
+    return np.sqrt(np.where(shown, (per_seizure - mean) ** 2, 0).sum(axis=0) / n)
+
+
+def cautions_of(
+    cube: xr.Dataset, alike: Sequence[Likeness], agreement: float | None
+) -> list[Caution]:
+    """What the patient's own evidence gives to think about, gravest first."""
+    cautions = [_unlike(one) for one in alike if one.unlike]
+    windows = reference_windows(cube)
+    usual = float(np.median(windows[windows > 0]))
+    if usual < FEW_REFERENCE:
+        text = f"Too few reference windows: the median contact has {usual:g} before onset, "
+        text += f"{FEW_REFERENCE} are wanted. Deviations from so short a reference mean little."
+        cautions.append(Caution("abstain", text))
+    if cube.sizes["seizure"] == 1:
+        cautions.append(Caution("caution", "One seizure only: agreement cannot be told."))
+    if (contacts := cube.sizes["channel"]) < FEW_CONTACTS:
+        text = f"{contacts} contacts only: scores are relative to the patient's other contacts."
+        cautions.append(Caution("caution", text))
+    if agreement is not None and agreement < 0.3:
+        text = f"The seizures disagree: mean rank correlation {agreement:.2f}."
+        cautions.append(Caution("caution", text))
+    covered = cube["high_gamma_covered"].values if "high_gamma_covered" in cube.coords else None
+    if covered is not None and covered.min() < 1:
+        text = f"High gamma (80-150 Hz) is covered to {covered.min():.0%} in {(covered < 1).sum()} "
+        text += f"of {len(covered)} seizures, because of their sampling rate."
+        cautions.append(Caution("note", text))
+    return cautions
+
+
+def _unlike(one: Likeness) -> Caution:
+    reasons = "; ".join(
+        f"{name.replace('_', ' ')} ({z:+.1f} robust SD)" for name, z in one.farthest
+    )
+    return Caution(
+        "abstain",
+        f"The {one.what} of this patient {'is' if one.what == 'evidence' else 'are'} unlike the "
+        f"training cohort: distance {one.distance:.2f}, usual up to {one.limit:.2f}. Most unlike: "
+        f"{reasons}.",
+    )

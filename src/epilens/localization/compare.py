@@ -1,0 +1,141 @@
+"""Compare: a resection with the ranking, and the ranking with that of another method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.arrays import Bools, Floats
+from epilens.data.contacts import Contact, expand_contacts, parse_contact
+from epilens.errors import DataError
+
+
+def ranking(p_nez: Floats) -> NDArray[np.int64]:
+    """Channels from most to least EZ-like; equal scores in the order of the channels."""
+    return np.argsort(p_nez, kind="stable")
+
+
+def ranks(p_nez: Floats) -> NDArray[np.int64]:
+    """Place of each channel in the ranking, 1 first."""
+    places = np.empty(len(p_nez), int)
+    places[ranking(p_nez)] = np.arange(1, len(p_nez) + 1)
+    return places
+
+
+def top_k(p_nez: Floats, threshold: float | None) -> int:
+    """How many contacts count as the top: those called EZ, or ten where none is called."""
+    called = 0 if threshold is None else int((p_nez < threshold).sum())
+    return called or min(10, max(1, len(p_nez) // 2))
+
+
+def spearman(a: Floats, b: Floats) -> float | None:
+    """Rank correlation; None where one of the two does not vary."""
+    from scipy.stats import rankdata
+
+    x, y = rankdata(a), rankdata(b)
+    return float(np.corrcoef(x, y)[0, 1]) if x.std() > 0 and y.std() > 0 else None
+
+
+@dataclass(frozen=True)
+class OtherRanking:
+    """The same patient under another model or method."""
+
+    name: str
+    title: str
+    p_nez: Floats
+    k: int
+    shared: int
+    """Contacts that are in the top K of both."""
+    correlation: float | None
+    """Spearman's, over all contacts."""
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Places of the channels, 1 first."""
+        return ranks(self.p_nez)
+
+
+def compare_with(name: str, title: str, other: Floats, p_nez: Floats, k: int) -> OtherRanking:
+    """How two rankings of the same contacts agree."""
+    shared = len(set(ranking(p_nez)[:k].tolist()) & set(ranking(other)[:k].tolist()))
+    return OtherRanking(name, title, other, k, shared, spearman(p_nez, other))
+
+
+@dataclass(frozen=True)
+class Resection:
+    """A planned or performed resection beside the ranking."""
+
+    k: int
+    """How many leading contacts are meant by top K."""
+    resected: Bools
+    """(C,)"""
+    covered: float
+    """Share of the top K that is resected."""
+    left_behind: tuple[int, ...]
+    """Top-K contacts that are not resected, best first."""
+    without_evidence: tuple[int, ...]
+    """Resected contacts outside the top K, best first."""
+    unknown: tuple[str, ...]
+    """Names of the list that are no contact of the patient."""
+
+
+def resection(
+    given: str | Collection[str], channels: Sequence[str], p_nez: Floats, k: int
+) -> Resection:
+    """Compare a list of resected contacts with the ranking."""
+    resected, unknown = match_contacts(given, channels)
+    if not resected.any():
+        raise DataError(
+            f"resection: expected contacts of the patient, found none of them in the list "
+            f"({', '.join(unknown[:5]) or 'it is empty'}). Names are like {channels[0]}."
+        )
+    order = ranking(p_nez)
+    return Resection(
+        k=k,
+        resected=resected,
+        covered=float(resected[order[:k]].mean()),
+        left_behind=tuple(int(i) for i in order[:k] if not resected[i]),
+        without_evidence=tuple(int(i) for i in order[k:] if resected[i]),
+        unknown=unknown,
+    )
+
+
+def match_contacts(
+    given: str | Collection[str], channels: Sequence[str]
+) -> tuple[Bools, tuple[str, ...]]:
+    """Which channels a list means, and what in it is no channel.
+
+    A list is names, or a clinician's text such as `TT1-6, PST2`; spelling differences do not count.
+    Of a bipolar channel, either contact is enough.
+    """
+    if isinstance(given, str):
+        listed = expand_contacts(given)
+        contacts, names, unknown = listed.contacts, (), list(listed.not_understood)
+    else:
+        parsed = {name: parse_contact(name) for name in given}
+        contacts, names = [contact for contact in parsed.values() if contact], tuple(given)
+        unknown = [name for name in given if parsed[name] is None and name not in channels]
+    wanted, parts = set(contacts), [set(contacts_of_channel(name)) for name in channels]
+    holds = [name in names or bool(p & wanted) for name, p in zip(channels, parts, strict=True)]
+    of_patient = set().union(*parts)
+    unknown += [str(c) for c in dict.fromkeys(contacts) if c not in of_patient]
+    return np.array(holds), tuple(unknown)
+
+
+def contacts_of_channel(channel: str) -> tuple[Contact, ...]:
+    """The contact of a channel, both of a bipolar one, or none.
+
+    Examples
+    --------
+    >>> [[str(c) for c in contacts_of_channel(n)] for n in ("LF 01-Ref", "LF1-LF2", "ECG")]
+    [['LF1'], ['LF1', 'LF2'], []]
+    """
+    both = [contact for side in channel.split("-") if (contact := parse_contact(side))]
+    if len(both) == 2 and both[0].shaft == both[1].shaft:
+        return tuple(both)
+    whole = parse_contact(channel)
+    return (whole,) if whole else ()

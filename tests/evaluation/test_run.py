@@ -1,0 +1,69 @@
+"""A run's folder: one object knows where things are, and no name leads out of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from epilens.evaluation.protocol import run
+from epilens.evaluation.run import Run, open_run
+from epilens.plan import Plan, Runtime
+from epilens.provenance import digest_of
+from epilens.testing import make_cohort
+
+PLAN = Plan(name="test", seeds=(1,), methods=("line-length-change",)).override(splits={"folds": 2})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    here = tmp_path_factory.mktemp("run")
+    return run(PLAN, make_cohort(here / "cubes", patients=4), Runtime(out=here / "runs"))
+
+
+@pytest.mark.parametrize("center", ["../../elsewhere", "a/b", "..", "C:\\x", "Ärzte 1 (simulated)"])
+def test_no_center_s_name_leads_out_of_the_run(tmp_path, center):
+    place = Run(tmp_path).cell("prq", 1, center).path
+    assert place.parent == tmp_path / "cells" / "prq"
+    assert Run(tmp_path).cell("prq", 1, "a").path != place
+
+
+def test_usual_folds_keep_their_names(tmp_path):
+    assert Run(tmp_path).cell("prq/q05", 42, "0").path.relative_to(tmp_path) == Path(
+        "cells/prq--q05/seed-42_fold-0"
+    )
+    assert Run(tmp_path).cell("prq", 1, "North (simulated)").path.name == (
+        "seed-1_fold-North (simulated)"
+    )
+
+
+def test_a_cell_tells_what_its_numbers_come_from(folder):
+    record = json.loads(
+        (folder / "cells/line-length-change/seed-1_fold-0/cell.json").read_text(encoding="utf-8")
+    )
+    assert record["key"] == digest_of(record["inputs"])
+    assert set(record["inputs"]["patients"]) == {f"sub-0{i}" for i in range(1, 5)}
+    assert record["inputs"]["seed"] == 1
+    assert record["threshold"]["chosen_on"] == "validation patients"
+    assert 0 <= record["threshold"]["value"] <= 1
+    assert record["versions"]["torch"]
+
+
+def test_a_plan_that_joins_a_run_adds_its_methods(folder):
+    cohort = open_run(folder).cohort
+    other = PLAN.override(methods=("high-frequency-change",))
+    run(other, cohort, Runtime(out=folder.parent))
+    run(PLAN, cohort, Runtime(out=folder.parent, only=("random",)))
+    joined = open_run(folder)
+    assert joined.plan.methods == ("line-length-change", "high-frequency-change", "random")
+    assert set(joined.methods) == set(joined.plan.methods)
+
+
+def test_a_damaged_record_is_made_again(folder):
+    run_ = open_run(folder)
+    path = run_.cell("line-length-change", 1, "1").path / "cell.json"
+    before = path.read_bytes()
+    path.write_bytes(before[:40])
+    run(PLAN, run_.cohort, Runtime(out=folder.parent))
+    assert path.read_bytes() == before

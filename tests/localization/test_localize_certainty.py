@@ -1,0 +1,76 @@
+"""How sure one patient's scores are: agreement of the seizures, cautions, abstention."""
+
+from __future__ import annotations
+
+import localize_by_hand as by_hand
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from new_patients import cohort_cubes
+
+from epilens.evaluation.certainty import CoveringSet, learn_certainty
+from epilens.localization.certainty import (
+    cautions_of,
+    contact_sets,
+    seizure_agreement,
+    seizure_spread,
+    top_share,
+)
+from epilens.testing import make_cube
+
+
+@given(st.integers(2, 5), st.integers(3, 8), st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_agreement_and_top_share_are_those_of_the_definition(S, C, seed):
+    rng = np.random.default_rng(seed)
+    p = rng.integers(0, 12, (S, C)) / 12 + rng.random((S, C)) * 1e-3
+    there = rng.random((S, C)) < 0.8
+    there[:, 0] = True
+    wanted = by_hand.agreement(p.tolist(), there.tolist())
+    found = seizure_agreement(p, there)
+    assert (found is None) == (wanted is None)
+    if found is not None:
+        assert found == pytest.approx(wanted)
+    np.testing.assert_allclose(top_share(p, there, 2), by_hand.top_share(p, there, 2))
+
+
+def test_the_spread_over_seizures_counts_those_that_show_the_contact():
+    p = np.array([[0.2, 0.5], [0.4, 0.9], [0.9, 0.1]])
+    there = np.array([[True, True], [True, False], [False, True]])
+    np.testing.assert_allclose(seizure_spread(p, there), [0.1, 0.2])
+
+
+def test_an_unlike_patient_abstains_and_is_told_why():
+    cohort = cohort_cubes(8)
+    certainty = learn_certainty(cohort, [np.linspace(0.1, 0.9, 6)] * 8, 0.5)
+    usual = make_cube("sub-new", seizures=2, seed=77, fs=128.0)
+    loud = usual.assign(x=(usual["x"] * 40).where(usual["valid"], 0))
+    evidence, _ = certainty.likeness(loud, np.linspace(0.1, 0.9, 6), 0.5)
+    caution = cautions_of(loud, [evidence], 0.9)[0]
+    assert caution.level == "abstain"
+    assert "unlike the training cohort" in caution.text
+    assert "level of" in caution.text
+
+
+def test_sets_hold_the_contacts_below_their_cut():
+    rules = [CoveringSet(0.8, 0.3, 0.84, 0.4), CoveringSet(0.9, None, 1.0, 1.0)]
+    some, whole = contact_sets(np.array([0.1, 0.3, 0.5]), rules)
+    assert (some.coverage, some.reached, some.holds.tolist()) == (0.8, 0.84, [True, True, False])
+    assert whole.holds.all()
+
+
+def test_a_short_reference_abstains():
+    cube = make_cube(start_s=-9.0, fs=128.0)
+    (caution,) = [c for c in cautions_of(cube, [], None) if c.level == "abstain"]
+    assert "Too few reference windows: the median contact has 8" in caution.text
+
+
+def test_one_seizure_and_few_contacts_are_told():
+    texts = " ".join(c.text for c in cautions_of(make_cube(seizures=1, fs=128.0), [], None))
+    assert "One seizure only" in texts
+    assert "6 contacts only" in texts
+    assert "High gamma (80-150 Hz) is covered to 0%" in texts
+    assert "seizures disagree" in " ".join(
+        c.text for c in cautions_of(make_cube(seizures=2, fs=128.0), [], 0.1)
+    )
