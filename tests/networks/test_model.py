@@ -17,8 +17,6 @@ from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import (
-    PAPER_DESCRIPTORS,
-    PAPER_VIEWS,
     Branch,
     Member,
     Model,
@@ -234,11 +232,6 @@ def test_a_model_without_its_descriptors_is_refused(model, tmp_path):
     (path / "model.json").write_bytes(sign({k: v for k, v in tree.items() if k != "descriptors"}))
     with pytest.raises(ModelError, match="expected a list of descriptors, found None"):
         open_model(path)
-
-
-def test_the_paper_s_descriptors_and_views_are_those_of_a_cube(cube):
-    assert tuple(cube["descriptor"].values) == PAPER_DESCRIPTORS
-    assert tuple(views(cube)["view"].values) == PAPER_VIEWS
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
