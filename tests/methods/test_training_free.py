@@ -8,10 +8,11 @@ import training_free_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epilens.errors import MethodError
 from epilens.evidence.cube import blind
 from epilens.evidence.signals import signal_of
 from epilens.evidence.views import views
-from epilens.methods import once_per_patient
+from epilens.methods import METHODS, Training, once_per_patient
 from epilens.methods.epileptogenicity_index import (
     Index,
     energy_ratio,
@@ -209,6 +210,14 @@ def test_change_after_onset_is_the_median_over_seizures_of_the_mean_by_hand(desc
     np.testing.assert_allclose(change_after_onset(patient, descriptor), wanted, rtol=1e-5)
     if descriptor == "line_length":
         assert set(np.argsort(wanted)[-2:]) == {0, 1}  # their 40 Hz burst is not high gamma
+
+
+@pytest.mark.parametrize("name", ["line-length-change", "high-frequency-change"])
+def test_a_patient_without_the_descriptor_is_refused(name):
+    patient = make_patient(fs=128.0).sel(descriptor=["rms", "variance"])
+    descriptor = METHODS[name].settings.descriptor
+    with pytest.raises(MethodError, match=f"sub-01: expected the descriptor {descriptor}, found r"):
+        METHODS[name].fit(Training()).predict([patient])
 
 
 def test_ranks_share_ties_and_never_reach_0_or_1():

@@ -14,9 +14,17 @@ import torch
 
 from epilens.errors import ModelError
 from epilens.evidence.views import Standardizer, views
-from epilens.networks.bcr import BCRNet
+from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
-from epilens.networks.model import Branch, Member, Model, assured, open_model, save_model, sign
+from epilens.networks.model import (
+    Branch,
+    Member,
+    Model,
+    assured,
+    open_model,
+    save_model,
+    sign,
+)
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.released import import_released, read_checkpoint
 from epilens.networks.training import as_tensors, build
@@ -184,6 +192,45 @@ def test_a_model_that_does_not_fit_is_refused(model, tmp_path, change, message):
     tree = json.loads((path / "model.json").read_text()) | change
     (path / "model.json").write_bytes(sign(tree))
     with pytest.raises(ModelError, match=message):
+        open_model(path)
+
+
+FEWER = ("rms", "line_length", "spectral_entropy")
+
+
+@pytest.fixture
+def fewer(cube):
+    """A model of three descriptors, and the patient as it reads it."""
+    few = cube.sel(descriptor=list(FEWER))
+    encoder = EncoderSpec(features=12)
+    fitted = Standardizer(np.zeros((4, 3)), np.ones((4, 3)))
+    prq = Branch(build(lambda: PRQNet(PRQSpec(encoder)), 0), fitted)
+    bcr = Branch(build(lambda: BCRNet(BCRSpec(encoder)), 0), fitted)
+    return Model((Member(0, "0", prq, bcr),), 0.5, 0.2, {}, descriptors=FEWER), few
+
+
+def test_a_model_of_other_descriptors_is_kept_with_them(fewer, tmp_path):
+    model, few = fewer
+    again = open_model(save_model(model, tmp_path / "model"))
+    assert again.descriptors == FEWER
+    assert again.views == model.views
+    pd.testing.assert_frame_equal(again.predict(few), model.predict(few))
+
+
+def test_a_patient_with_other_descriptors_is_refused_in_one_sentence(fewer, model, cube):
+    other, few = fewer
+    wanted = r"sub-01: expected the descriptors rms, line_length, spectral_entropy \(.*\) that the "
+    with pytest.raises(ModelError, match=wanted + r"model was trained on, found log_delta_power"):
+        other.predict(cube)
+    with pytest.raises(ModelError, match=r"trained on, found rms, line_length, spectral_entropy"):
+        model.predict(few)
+
+
+def test_a_model_without_its_descriptors_is_refused(model, tmp_path):
+    path = save_model(model, tmp_path / "model")
+    tree = json.loads((path / "model.json").read_text())
+    (path / "model.json").write_bytes(sign({k: v for k, v in tree.items() if k != "descriptors"}))
+    with pytest.raises(ModelError, match="expected a list of descriptors, found None"):
         open_model(path)
 
 

@@ -32,6 +32,7 @@ from epilens.networks.bcr import BCRNet
 from epilens.networks.encoder import PatientNetwork
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import as_tensors, predict
+from epilens.plan import PAPER_NINE
 from epilens.storage import check_folder, is_own, replace_folder
 
 FORMAT = 2
@@ -40,13 +41,6 @@ CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
 NETWORKS: dict[str, type[PatientNetwork]] = {"prq": PRQNet, "bcr": BCRNet}
 """The branches of a member."""
-PAPER_DESCRIPTORS = (
-    *("log_delta_power", "log_theta_power", "log_beta_power", "log_low_gamma_power"),
-    *("log_high_gamma_power", "rms", "variance", "line_length", "spectral_entropy"),
-)
-PAPER_VIEWS = ("abs", "delta", "z_delta", "log_ratio")
-"""What the networks of the paper, and of its released code, read; a model can have been trained on
-others, and then says so."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +82,8 @@ class Model:
     """Plan, training cohort, source, notes: plain JSON."""
     assurance: Mapping[str, Any] = field(default_factory=dict)
     """Calibration, set of contacts, distances to the cohort; empty where nothing is known."""
-    descriptors: tuple[str, ...] = PAPER_DESCRIPTORS
-    views: tuple[str, ...] = PAPER_VIEWS
+    descriptors: tuple[str, ...] = PAPER_NINE
+    views: tuple[str, ...] = VIEWS
     """What it was trained on, in the order of its standardizers."""
 
     def check(self, cube: xr.Dataset) -> None:

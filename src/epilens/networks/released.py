@@ -13,14 +13,8 @@ from torch import Tensor
 
 from epilens.errors import ModelError
 from epilens.evidence.views import Standardizer
-from epilens.networks.model import (
-    NETWORKS,
-    PAPER_DESCRIPTORS,
-    PAPER_VIEWS,
-    Branch,
-    Model,
-    group_members,
-)
+from epilens.networks.model import NETWORKS, Branch, Model, group_members
+from epilens.plan import PAPER_NINE
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
 # Their names → ours. Sequential numbers and torch's attention layout are the same on both sides.
@@ -52,7 +46,7 @@ def import_released(paths: Sequence[str | Path]) -> Model:
         "notes": ["the checkpoints hold no threshold: 0.5 is set; choose one on labelled patients"],
     }
     members = group_members(branches)
-    return Model(members, 0.5, 0.2, about, descriptors=PAPER_DESCRIPTORS, views=PAPER_VIEWS)
+    return Model(members, 0.5, 0.2, about, descriptors=PAPER_NINE)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -98,12 +92,10 @@ def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
             f"{str(error).splitlines()[-1].strip()}"
         ) from None
     mean, scale = (np.asarray(c[f"standardizer_{w}"], np.float64) for w in ("mean", "scale"))
-    shape = (len(PAPER_VIEWS), len(PAPER_DESCRIPTORS))  # their order is the paper's, and fixed
-    if mean.size != np.prod(shape) or scale.size != np.prod(shape):
-        raise ModelError(
-            f"{path}: expected {np.prod(shape)} means and scales, found {mean.size}, {scale.size}."
-        )
-    standardizer = Standardizer(mean.reshape(shape), scale.reshape(shape))
+    if mean.size != 36 or scale.size != 36:
+        raise ModelError(f"{path}: expected 36 means and scales, found {mean.size}, {scale.size}.")
+    # Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the paper's nine.
+    standardizer = Standardizer(mean.reshape(4, 9), scale.reshape(4, 9))
     return name, int(c["seed"]), str(c["outer_fold"]), Branch(network, standardizer)
 
 
