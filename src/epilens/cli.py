@@ -417,8 +417,8 @@ def list_(
         raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, LISTINGS)}")
     columns, rows = LISTINGS[what]()
     if as_json:
-        found = [dict(zip(columns, row, strict=True)) for row in rows]
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
     else:
         print_table(what.capitalize(), columns, rows, left=len(columns))
 

@@ -63,8 +63,8 @@ def _kind_of(path: Path) -> str:
     try:
         return str(json.loads((path / MARK).read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError):
-        there = next(path.iterdir(), None)
-    return "" if there is None else f"a folder with other things in it ({there.name})"
+        first = next(path.iterdir(), None)
+    return "" if first is None else f"a folder with other things in it ({first.name})"
 
 
 def _named(kind: str) -> str:

@@ -18,9 +18,9 @@ from epilens.evaluation.resampling import (
     bootstrap,
     compare,
     interval,
+    metrics_of_rows,
     permute_within_patients,
     rank_rows,
-    score_rows,
 )
 from epilens.evaluation.scoring import METRICS, RANKING, ranking_metrics, score, summarise
 
@@ -197,7 +197,7 @@ def test_rows_with_ties_have_the_metrics_of_one_patient_at_a_time(scores, is_ez)
 def test_rows_without_ties_have_the_metrics_of_scikit_learn():
     rng = np.random.default_rng(0)
     p_nez, is_ez = rng.random((20, 30)), rng.random(30) < 0.3
-    together = score_rows(p_nez, is_ez, 0.4)
+    together = metrics_of_rows(p_nez, is_ez, 0.4)
     for i, row in enumerate(p_nez):
         for name, value in hand.sklearn_metrics(row, is_ez, 0.4).items():
             assert together[name][i] == pytest.approx(value, abs=1e-12)

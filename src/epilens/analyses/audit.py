@@ -63,8 +63,10 @@ def _counts(run: Run) -> Iterator[Check]:
     two = run.ledger.groupby(["patient", "channel"])["is_ez"].nunique().gt(1)
     yield "channels whose EZ label differs between methods, seeds or folds", 0, np.sum(two)
     seeds = ", ".join(map(str, sorted(run.plan.seeds)))
-    told = {", ".join(map(str, sorted(set(part)))) for _, part in test.groupby("method")["seed"]}
-    yield "seeds of every method", seeds, " or ".join(sorted(told))
+    seeds_of = {
+        ", ".join(map(str, sorted(set(part)))) for _, part in test.groupby("method")["seed"]
+    }
+    yield "seeds of every method", seeds, " or ".join(sorted(seeds_of))
 
 
 def _one(counts: pd.Series) -> str:
@@ -82,8 +84,8 @@ def _split(run: Run) -> Iterator[Check]:
     yield "patients tested in exactly one fold", len(run.setting["patients"]), np.sum(once)
     keys = ["fold", "partition", "patient"]
     wanted = set(map(tuple, split.loc[split["partition"] != "fit", keys].to_numpy().tolist()))
-    told = set(map(tuple, run.ledger[keys].astype(str).drop_duplicates().to_numpy().tolist()))
-    yield "ledger's validation and test patients that the split has not", 0, len(told - wanted)
+    in_ledger = set(map(tuple, run.ledger[keys].astype(str).drop_duplicates().to_numpy().tolist()))
+    yield "ledger's validation and test patients that the split has not", 0, len(in_ledger - wanted)
     if run.leaves_centers_out:
         center = run.centers
         outside = split[split["partition"] != "test"]
@@ -111,10 +113,10 @@ def _cells(run: Run) -> Iterator[Check]:
     yield "cells that the plan asks for", len(wanted), len(whole)
     damaged = [c for c in whole if c.folder.record["key"] != digest_of(c.folder.record["inputs"])]
     yield "cells whose key is not that of the inputs they name", 0, len(damaged)
-    known = [cell for cell in whole if cell.method in METHODS]
+    installed = [cell for cell in whole if cell.method in METHODS]
     gone = sorted({cell.method for cell in whole} - set(METHODS))
     note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
-    stale = Counter(cell.method for cell in known if not cell.is_current())
+    stale = Counter(cell.method for cell in installed if not cell.is_current())
     title = f"cells that other settings, code, cubes or split made{note}"
     yield title, "none", _listed(stale) or "none"
 

@@ -67,9 +67,9 @@ def _gain(scores: pd.DataFrame, method: str, metric: str, condition: str) -> dic
     )
     if condition == "all":
         return {"gain": _NONE, "low": _NONE, "high": _NONE, "patients": int(every.notna().sum())}
-    found = compare_patients((every - few).dropna(), "all", condition, metric, DRAWS)
-    gain = {"gain": found.estimate, "low": found.low, "high": found.high}
-    return gain | {"patients": found.patients}
+    comparison = compare_patients((every - few).dropna(), "all", condition, metric, DRAWS)
+    gain = {"gain": comparison.estimate, "low": comparison.low, "high": comparison.high}
+    return gain | {"patients": comparison.patients}
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:

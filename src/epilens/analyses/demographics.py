@@ -102,8 +102,8 @@ _PROCEDURES = {"A": "Ablation", "R": "Resection", "A+R": "Ablation + resection"}
 
 def _paper() -> pd.DataFrame:
     rows = [line.split() for line in _PAPER.strip().splitlines()]
-    known = [[None if value == "-" else value for value in row] for row in rows]
-    frame = paper_rows(["patient", *CLINICAL], *known)
+    cells = [[None if value == "-" else value for value in row] for row in rows]
+    frame = paper_rows(["patient", *CLINICAL], *cells)
     procedure = frame["procedure"].map(_PROCEDURES)
     return frame.assign(age=pd.to_numeric(frame["age"]), procedure=procedure)
 
@@ -136,8 +136,8 @@ def patient_table(run: Run) -> pd.DataFrame:
 def claim(frame: pd.DataFrame) -> str:
     """How many patients of the paper are here, and whether their modality agrees."""
     here = frame[frame["patient"].isin(set(PAPER["patient"]))]
-    known = "modality" in here and "paper_modality" in here
-    both = here.dropna(subset=["modality", "paper_modality"]) if known else here.iloc[:0]
+    both_known = "modality" in here and "paper_modality" in here
+    both = here.dropna(subset=["modality", "paper_modality"]) if both_known else here.iloc[:0]
     same = int((both["modality"].str.upper() == both["paper_modality"].str.upper()).sum())
     return verdict(
         len(here) == len(frame) == len(PAPER) and same == len(both),

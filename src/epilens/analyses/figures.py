@@ -48,11 +48,11 @@ def grouped_points(
     shifts = (np.arange(len(methods)) - (len(methods) - 1) / 2) * min(0.2, 0.7 / len(methods))
     for method, shift in zip(methods, shifts, strict=True):
         rows = frame[frame["method"] == method].set_index(group)
-        there = [name for name in groups if name in rows.index]
+        present = [name for name in groups if name in rows.index]
         ax.errorbar(
-            [groups.index(name) + shift for name in there],
-            rows.loc[there, metric],
-            yerr=rows.loc[there, f"{metric}_sd"].fillna(0),
+            [groups.index(name) + shift for name in present],
+            rows.loc[present, metric],
+            yerr=rows.loc[present, f"{metric}_sd"].fillna(0),
             ls="none",
             ms=5,
             lw=1.2,

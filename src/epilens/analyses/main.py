@@ -37,12 +37,12 @@ cdel          .6371 .0072 .4485 .0118 .8256 .0030 .7526 .0029 .7468 .0004 +.0034
 
 def compute(run: Run) -> pd.DataFrame:
     """Methods in the paper's order, then others; ablations and richer inputs have own tables."""
-    there = [method for method in run.methods if "/" not in method]
+    methods = [method for method in run.methods if "/" not in method]
     ours = list(PAPER["method"])
     # Methods beyond the paper stand before its own three, like the other comparators.
-    order = [*ours[:-3], *(m for m in there if m not in ours), *ours[-3:]]
-    frame = by_method(run.scores, [m for m in order if m in there], METRICS)
-    bias = summarise(run.scores[run.scores["method"].isin(there)]).set_index("method")[BIAS]
+    order = [*ours[:-3], *(m for m in methods if m not in ours), *ours[-3:]]
+    frame = by_method(run.scores, [m for m in order if m in methods], METRICS)
+    bias = summarise(run.scores[run.scores["method"].isin(methods)]).set_index("method")[BIAS]
     frame[BIAS] = bias.loc[frame["method"]].to_numpy()
     frame.insert(2, "input", [_input(method) for method in frame["method"]])
     return frame

@@ -27,21 +27,21 @@ def compute(run: Run) -> pd.DataFrame:
 
     p is one-sided and corrected: (1 + k)/(1 + n), k of n shuffles being at least as good.
     """
-    found = permute_within_patients(run.ledger, PERMUTATIONS)
+    permutation = permute_within_patients(run.ledger, PERMUTATIONS)
     rows = [
         {
             "metric": metric,
-            "observed": found.observed[metric],
+            "observed": permutation.observed[metric],
             "null_mean": null.mean(),
             "null_mean_sd": null.std(ddof=1),
             "null_highest": null.max(),
-            "p": found.p(metric),
+            "p": permutation.p(metric),
             "permutations": len(null),
         }
-        for metric, null in ((metric, found.null[metric]) for metric in METRICS)
+        for metric, null in ((metric, permutation.null[metric]) for metric in METRICS)
     ]
     frame = pd.DataFrame(rows)
-    frame.attrs["null"] = {metric: values.tolist() for metric, values in found.null.items()}
+    frame.attrs["null"] = {metric: values.tolist() for metric, values in permutation.null.items()}
     return frame
 
 

@@ -18,7 +18,7 @@ import xarray as xr
 from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
 from epilens.evaluation.execution import one_thread
-from epilens.evaluation.resampling import score_rows
+from epilens.evaluation.resampling import metrics_of_rows
 from epilens.evaluation.run import Run
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
@@ -63,8 +63,10 @@ def valid_seizures(cube: xr.Dataset) -> list[int]:
 @lru_cache(maxsize=4)
 def matched_patients(run: Run) -> dict[str, list[int]]:
     """Patients with two valid seizures or more, and which these are."""
-    found = {patient: valid_seizures(run.cube(patient)) for patient in run.setting["patients"]}
-    return {patient: seizures for patient, seizures in found.items() if len(seizures) > 1}
+    seizures_of = {
+        patient: valid_seizures(run.cube(patient)) for patient in run.setting["patients"]
+    }
+    return {patient: seizures for patient, seizures in seizures_of.items() if len(seizures) > 1}
 
 
 @lru_cache(maxsize=4)
@@ -84,7 +86,9 @@ def _all_rows(run: Run, matched: Mapping[str, list[int]]) -> list[dict[str, Any]
     rows: list[dict[str, Any]] = []
     test = run.split[run.split["partition"] == "test"]
     for fold, part in test.groupby("fold", sort=False):
-        cells = [Cell.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])]
+        cells = [
+            SeedAndFold.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])
+        ]
         for patient in (name for name in part["patient"] if name in matched):
             cube = run.cube(patient)
             chosen = {c: subsets(patient, matched[patient], n) for c, n in CONDITIONS.items()}
@@ -116,7 +120,7 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SeedAndFold:
     """Both branches of one seed and fold, and the thresholds of the three models."""
 
     seed: int
@@ -124,7 +128,7 @@ class Cell:
     thresholds: dict[str, float]
 
     @classmethod
-    def open(cls, run: Run, seed: int, fold: str) -> Cell:
+    def open(cls, run: Run, seed: int, fold: str) -> SeedAndFold:
         """Checkpoints and thresholds of a run."""
         here = run.ledger[(run.ledger["seed"] == seed) & (run.ledger["fold"] == fold)]
         thresholds = here.groupby("method")["threshold"].first()
@@ -154,11 +158,11 @@ class Cell:
 
         @cache
         def p_nez(chosen: Subset) -> dict[str, np.ndarray]:
-            found = {
+            scores = {
                 name: _decide(network, *embedded[name], list(chosen))
                 for name, (network, _) in self.networks.items()
             }
-            return found | {"cdel": fuse_scores(found["prq"], found["bcr"])}
+            return scores | {"cdel": fuse_scores(scores["prq"], scores["bcr"])}
 
         return p_nez
 
@@ -166,7 +170,7 @@ class Cell:
 def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, float]:
     """Every metric of the channels that these seizures show."""
     seen = ~np.isnan(p_nez)
-    rated = score_rows(p_nez[seen][None], cube["is_ez"].values[seen], threshold)
+    rated = metrics_of_rows(p_nez[seen][None], cube["is_ez"].values[seen], threshold)
     return {name: float(value[0]) for name, value in rated.items()}
 
 
@@ -202,9 +206,9 @@ def _check_same(run: Run, seed: int, cube: xr.Dataset, p_nez: dict[str, np.ndarr
     """All seizures must give the ledger's scores; else these are not its checkpoints."""
     patient, names = cube.attrs["patient"], cube["channel"].values.tolist()
     for method in BRANCHES:
-        known = _test_rows(run).loc[(method, seed, patient)]
-        again = pd.Series(p_nez[method], names).loc[known.index]
-        largest = float((again - known).abs().max())
+        in_ledger = _test_rows(run).loc[(method, seed, patient)]
+        again = pd.Series(p_nez[method], names).loc[in_ledger.index]
+        largest = float((again - in_ledger).abs().max())
         if not largest <= TOLERANCE:
             raise LedgerError(
                 f"cross-seizure: expected the scores of {method}, seed {seed}, {patient} to be "

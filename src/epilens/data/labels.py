@@ -171,8 +171,8 @@ class LabelTable:
                     f"{who}: expected yes or no for {patient} {channel!r}, found an empty cell. "
                     "Fill it or remove the row."
                 )
-            known = flags.setdefault(with_prefix(patient, "sub-"), {})
-            if known.setdefault(channel, flag) != flag:
+            of_patient = flags.setdefault(with_prefix(patient, "sub-"), {})
+            if of_patient.setdefault(channel, flag) != flag:
                 raise DataError(
                     f"{who}: expected one answer for {patient} {channel!r}, found yes and no. "
                     "Remove one row."

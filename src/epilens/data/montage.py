@@ -96,10 +96,10 @@ def _neighbours(recording: Recording, members: list[int], a: int, b: int) -> boo
     if here is None or there is None or there.number - here.number != 1:
         return False
     at = recording.positions.mm
-    known = [np.array(at[recording.channels[i]]) for i in members if recording.channels[i] in at]
-    if recording.channels[a] not in at or recording.channels[b] not in at or len(known) < 3:
+    placed = [np.array(at[recording.channels[i]]) for i in members if recording.channels[i] in at]
+    if recording.channels[a] not in at or recording.channels[b] not in at or len(placed) < 3:
         return True
-    usual = np.median([np.linalg.norm(q - p) for p, q in pairwise(known)])
+    usual = np.median([np.linalg.norm(q - p) for p, q in pairwise(placed)])
     apart = np.subtract(at[recording.channels[a]], at[recording.channels[b]])
     return bool(np.linalg.norm(apart) <= _FARTHEST_NEIGHBOUR * usual)
 
@@ -137,8 +137,8 @@ def _mean(recording: Recording, members: list[int]) -> NDArray[np.float32]:
     total = recording.signal[members].sum(axis=0, dtype=np.float64)
     if recording.missing is None:
         return (total / len(members)).astype(np.float32)
-    there = (~recording.missing[members]).sum(axis=0)
-    return (total / np.maximum(there, 1)).astype(np.float32)
+    samples = (~recording.missing[members]).sum(axis=0)
+    return (total / np.maximum(samples, 1)).astype(np.float32)
 
 
 def _blank(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.float32]:

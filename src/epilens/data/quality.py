@@ -45,10 +45,10 @@ def _extremes(
     """Largest and smallest sample of each channel, over the samples that are there."""
     if missing is None:
         return signal.max(axis=1), signal.min(axis=1)
-    there = ~missing
-    high = np.max(signal, axis=1, where=there, initial=-np.inf)
-    low = np.min(signal, axis=1, where=there, initial=np.inf)
-    none = ~there.any(axis=1)
+    present = ~missing
+    high = np.max(signal, axis=1, where=present, initial=-np.inf)
+    low = np.min(signal, axis=1, where=present, initial=np.inf)
+    none = ~present.any(axis=1)
     return np.where(none, 0, high), np.where(none, 0, low)
 
 

@@ -63,7 +63,7 @@ class RunSidecars:
             center=center,
             name=run_name(self.file),
             entity=run_number(self.file),
-            path=signal_of(self.file),
+            path=signal_file(self.file),
             onset=self.onset,
             channels=self.good,
             listed=frozenset(self.table["name"]),
@@ -118,7 +118,7 @@ def _signals_among(
     return best, rows
 
 
-def signal_of(file: BidsFile) -> Path | None:
+def signal_file(file: BidsFile) -> Path | None:
     """The file itself, if it is a signal and not a sidecar."""
     return file.path if file.suffix == "ieeg" and file.extension in SIGNALS else None
 

@@ -28,7 +28,7 @@ from epilens.data.runs import (
     run_name,
     run_number,
     runs_among,
-    signal_of,
+    signal_file,
 )
 from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
 from epilens.errors import DataError, OnsetError
@@ -172,7 +172,7 @@ class Scan:
         onset_s = self._given_onset(patient, file, ictal)
         if onset_s is not None:
             return Onset.given(onset_s)
-        table, signal = self.tree.table(file, "events"), signal_of(file)
+        table, signal = self.tree.table(file, "events"), signal_file(file)
         if table is not None:
             return find_onset(events_of(table), who="events")
         if signal is None:

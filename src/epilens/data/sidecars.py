@@ -146,8 +146,8 @@ class BidsTree:
     @cached_property
     def files(self) -> tuple[BidsFile, ...]:
         """All files with BIDS names, in the order of their paths."""
-        found = (BidsFile.of(path) for path in sorted(self._walk()))
-        return tuple(file for file in found if file is not None)
+        files = (BidsFile.of(path) for path in sorted(self._walk()))
+        return tuple(file for file in files if file is not None)
 
     def _walk(self) -> Iterator[Path]:
         seen = set()

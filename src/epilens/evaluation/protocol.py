@@ -191,8 +191,8 @@ def check_complete(
     missing = []
     for key, part in ledger.groupby(["method", "seed"], sort=False):
         method, seed = tuple(key)  # ty: ignore
-        there = part[["fold", "partition", "patient"]].astype(str).drop_duplicates()
-        gone = expected.merge(there, how="left", indicator=True)
+        present = part[["fold", "partition", "patient"]].astype(str).drop_duplicates()
+        gone = expected.merge(present, how="left", indicator=True)
         gone = gone[gone["_merge"] == "left_only"]
         missing += [f"{method} seed {seed} fold {r.fold} {r.patient}" for r in gone.itertuples()]
     missing += [f"{name} (all)" for name in methods if name not in set(ledger["method"])]

@@ -232,7 +232,7 @@ def _score_shuffles(
     part: PatientScores, permutations: int, rng: np.random.Generator, weight: float
 ) -> dict[str, Floats]:
     """Metrics of the scores as they are, then of each shuffle."""
-    rate = partial(score_rows, is_ez=part.is_ez, threshold=part.threshold)
+    rate = partial(metrics_of_rows, is_ez=part.is_ez, threshold=part.threshold)
     blocks = [rate(fuse_scores(part.prq, part.bcr, weight)[None])]
     for rows in _blocks(permutations, len(part.bcr)):
         shuffled = rng.permuted(np.broadcast_to(part.bcr, (rows, len(part.bcr))), axis=1)
@@ -240,7 +240,7 @@ def _score_shuffles(
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-def score_rows(p_nez: Floats, is_ez: Bools, threshold: float) -> dict[str, Floats]:
+def metrics_of_rows(p_nez: Floats, is_ez: Bools, threshold: float) -> dict[str, Floats]:
     """Every metric of each row of scores, p_nez : (row, channel); ranking only if it is defined."""
     called = p_nez < threshold
     positive, tp = called.sum(axis=1), called[:, is_ez].sum(axis=1)

@@ -35,10 +35,10 @@ def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | N
 
     None without nilearn. The file is read directly: importing nilearn would take seconds.
     """
-    found = find_spec("nilearn")
-    if found is None or not found.submodule_search_locations or find_spec("nibabel") is None:
+    nilearn = find_spec("nilearn")
+    if nilearn is None or not nilearn.submodule_search_locations or find_spec("nibabel") is None:
         return None
-    folder = Path(found.submodule_search_locations[0]) / "datasets" / "data" / "fsaverage5"
+    folder = Path(nilearn.submodule_search_locations[0]) / "datasets" / "data" / "fsaverage5"
     paths = [folder / f"pial_{side}.gii.gz" for side in ("left", "right")]
     if not all(path.exists() for path in paths):
         return None

@@ -83,13 +83,13 @@ def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> 
         raise LedgerError(missing["audit"])
     failed = frames["audit"][~frames["audit"]["passed"]]
     if len(failed):
-        told = "; ".join(
+        failures = "; ".join(
             f"{row.check} (expected {row.expected}, found {row.found})"
             for row in failed.head(3).itertuples()
         )
         raise LedgerError(
-            f"audit: expected every check to pass, found {len(failed)} that fail: {told}. No table "
-            "is made from this run; run it again."
+            f"audit: expected every check to pass, found {len(failed)} that fail: {failures}. No "
+            "table is made from this run; run it again."
         )
 
 

@@ -27,8 +27,8 @@ _PAGE = re.compile(r"sub-[A-Za-z0-9]{1,40}")
 
 def reports(folder: Path) -> list[str]:
     """Patients that have a page, in natural order; links are not followed."""
-    found = [p.stem for p in folder.glob("sub-*.html") if p.is_file() and not p.is_symlink()]
-    return sorted((name for name in found if _PAGE.fullmatch(name)), key=natural)
+    pages = [p.stem for p in folder.glob("sub-*.html") if p.is_file() and not p.is_symlink()]
+    return sorted((name for name in pages if _PAGE.fullmatch(name)), key=natural)
 
 
 class Server(ThreadingHTTPServer):

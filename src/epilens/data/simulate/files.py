@@ -76,11 +76,11 @@ def write_run(folder: Path, patient: SimulatedPatient, run: SimulatedRun) -> Non
     place.mkdir(parents=True, exist_ok=True)
     acquisition = "seeg" if patient.implant.modality == "SEEG" else "ecog"
     stem = f"{patient.name}_ses-presurgery_{_TASK}_acq-{acquisition}_run-{run.number:02d}"
-    there = [i for i in range(len(patient.implant.names)) if i not in run.lacks]
-    names = [spell(patient, i) for i in there]
+    recorded = [i for i in range(len(patient.implant.names)) if i not in run.lacks]
+    names = [spell(patient, i) for i in recorded]
     signal = patient.signal(run)
     samples = signal.shape[1]
-    rows = [*(signal[i] for i in there), _heart(samples, run.fs)]
+    rows = [*(signal[i] for i in recorded), _heart(samples, run.fs)]
     write = _edf if patient.center.file_format == "edf" else _brainvision
     write(place, f"{stem}_ieeg", [*names, "ECG"], rows, run.fs)
     modality = patient.implant.modality
@@ -93,7 +93,7 @@ def write_run(folder: Path, patient: SimulatedPatient, run: SimulatedRun) -> Non
             "ECGChannelCount": 1,
         },
     )
-    _channels(place / f"{stem}_channels.tsv", patient, run, there)
+    _channels(place / f"{stem}_channels.tsv", patient, run, recorded)
     _events(place / f"{stem}_events.tsv", patient, run)
     if run.number == 1:
         _electrodes(place, f"{patient.name}_ses-presurgery_acq-{acquisition}", patient)
