@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from epilens.localize import localize
 from trees import (
     channel_rows,
     noise,
@@ -19,6 +18,7 @@ from epilens.data.bids import read_bids
 from epilens.data.intake import Given, take_in
 from epilens.errors import DataError, OnsetError
 from epilens.evidence.describe import describe
+from epilens.localization import localize
 from epilens.plan import Plan
 
 DOI = "doi:10.18112/openneuro.{}.v1"

@@ -22,7 +22,7 @@ from trees import (
 from epilens.data.bids import read_bids
 from epilens.data.intake import Given, take_in
 from epilens.data.repeats import Repeats
-from epilens.evidence.cube import open_cohort
+from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
 from epilens.testing import make_recording

@@ -39,16 +39,18 @@ def with_code(folder, root, monkeypatch):
 
     def source(name):
         path = real(name)
-        return path and folder / path.relative_to(PACKAGE.parent)
+        if path is None or not path.is_relative_to(PACKAGE):
+            return path
+        return folder / path.relative_to(PACKAGE.parent)
 
     with monkeypatch.context() as patch:
         patch.setattr(provenance, "_source", source)
-        for function in CACHED:
+        for function in (real, *CACHED):
             function.cache_clear()
-        found = store_keys(root)
-    for function in CACHED:
+        changed = store_keys(root)
+    for function in (real, *CACHED):
         function.cache_clear()
-    return found
+    return changed
 
 
 @pytest.mark.parametrize(
