@@ -127,3 +127,10 @@ def test_the_documented_descriptors_are_those_of_the_registry():
 def test_every_page_of_the_documentation_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))
+
+
+def test_every_method_is_documented():
+    from epilens.methods import METHODS
+
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    assert [name for name in METHODS if f"`{name}`" not in text] == []

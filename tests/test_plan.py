@@ -79,14 +79,14 @@ def test_differences_are_named_by_field():
 def test_every_shipped_plan_loads():
     from pathlib import Path
 
-    joins = {"raw": "paper"}  # its cells belong to the same run
+    joins = {"raw": "paper", "loco-raw": "loco"}  # their cells belong to the same run
     for path in (Path(__file__).parents[1] / "plans").glob("*.toml"):
         plan = Plan.load(path)
         assert plan.name == joins.get(path.stem, path.stem)
         assert set(plan.methods) <= set(METHODS)
 
 
-@pytest.mark.parametrize("name", ["paper", "demo", "loco", "public", "raw", "smoke"])
+@pytest.mark.parametrize("name", ["paper", "demo", "loco", "loco-raw", "public", "raw", "smoke"])
 def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Plan.load(name) == Plan.load(shipped_plans()[name])
@@ -96,6 +96,19 @@ def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
 
 def test_a_misspelt_plan_gets_the_shipped_names():
     with pytest.raises(
-        PlanError, match="name a shipped plan: demo, loco, paper, public, raw, smoke"
+        PlanError, match="name a shipped plan: demo, loco, loco-raw, paper, public, raw, smoke"
     ):
         Plan.load("papper")
+
+
+def test_the_shipped_plans_have_every_row_of_the_paper_s_tables():
+    from epilens.analyses import ablation, loco, main
+
+    plans = {name: Plan.load(name) for name in shipped_plans()}
+    joined = {
+        run: {m for plan in plans.values() if plan.name == run for m in plan.methods}
+        for run in ("paper", "loco")
+    }
+    assert {*main.PAPER["method"], *ablation.PAPER["method"]} <= joined["paper"]
+    assert {name for name in METHODS if name.startswith("rich/")} <= joined["paper"]
+    assert set(loco.PAPER["method"]) <= joined["loco"]

@@ -301,7 +301,7 @@ class Runtime:
 def shipped_plans() -> dict[str, Path]:
     """Plans that come with the package, by name."""
     folder = Path(__file__).with_name("plans")
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda p: p.stem)}
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -50,6 +50,14 @@ def small(runs, cubes) -> Run:
 
 
 @pytest.fixture(scope="session")
+def many(tmp_path_factory) -> Run:
+    """A run whose patients have one to four seizures, so that two of them are not all."""
+    folder = tmp_path_factory.mktemp("many")
+    cohort = make_cohort(folder / "cubes", patients=8, channels=8, ez=3, seizures=(3, 1, 4, 2))
+    return open_run(go(PLAN, cohort, Runtime(out=folder / "runs")), folder / "cubes")
+
+
+@pytest.fixture(scope="session")
 def full(runs, cubes, tmp_path_factory) -> Run:
     """`small` with made-up scores of every other method; prq and bcr keep theirs."""
     out = tmp_path_factory.mktemp("full")

@@ -212,8 +212,11 @@ def test_demographics_table_what_is_known(full):
 
 def test_richer_inputs_are_measured_from_cdel(full):
     frame = analyse("rich-inputs", full).set_index("method")
-    assert frame.index.tolist() == ["rich/hfo", "rich/graph-residual", "cdel"]
+    assert frame.index.tolist() == ["rich/hfo", "rich/graph-residual", "logistic-z", "cdel"]
     cdel, hfo = (by_hand(full.scores, name, "macro_f1")[0] for name in ("cdel", "rich/hfo"))
     assert frame.loc["rich/hfo", "gap"] == pytest.approx(hfo - cdel)
     assert frame.loc["cdel", "gap"] == 0
+    columns_alone = by_hand(full.scores, "logistic-z", "macro_f1")[0]
+    assert frame.loc["rich/hfo", "input_gain"] == pytest.approx(hfo - columns_alone)
+    assert frame.loc[["logistic-z", "cdel"], "input_gain"].isna().all()
     assert np.isnan(frame.loc["cdel", "paper_gap_low"])

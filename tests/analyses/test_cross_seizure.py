@@ -70,11 +70,12 @@ def network_scores(run, method, seed, patient, kept):
 
 
 @pytest.mark.parametrize(("condition", "count"), [("one", 1), ("two", 2), ("all", None)])
-def test_scores_are_those_of_the_whole_network_on_a_smaller_cube(small, condition, count):
-    rows = subset_scores(small).set_index(["patient", "seed", "seizures", "method"])
-    for patient, seizures in list(matched_patients(small).items())[:2]:
+def test_scores_are_those_of_the_whole_network_on_a_smaller_cube(many, condition, count):
+    rows = subset_scores(many).set_index(["patient", "seed", "seizures", "method"])
+    for patient, seizures in list(matched_patients(many).items())[:2]:
+        assert len(seizures) > 2
         found = {name: [] for name in ("prq", "bcr", "cdel")}
-        scores = cache(partial(network_scores, small, seed=2, patient=patient))
+        scores = cache(partial(network_scores, many, seed=2, patient=patient))
         for kept in subsets(patient, seizures, count):
             prq, is_ez, thresholds = scores("prq", kept=kept)
             bcr, _, _ = scores("bcr", kept=kept)
@@ -111,6 +112,21 @@ def test_the_gain_is_paired_over_patients(small):
     # Every matched patient of this cohort has two seizures: two of them are all.
     assert frame.loc[("cdel", "ez_f1", "two"), "gain"] == 0
     assert list(CONDITIONS) == ["one", "two", "all"]
+
+
+def test_two_of_several_seizures_are_not_all(many):
+    assert sorted(map(len, matched_patients(many).values())) == [2, 2, 3, 3, 4, 4]
+    frame = analyse("cross-seizure", many).set_index(["method", "metric", "seizures"])
+    rows = subset_scores(many)
+    for method in ("prq", "bcr", "cdel"):
+        means = rows[rows["method"] == method].groupby(["seizures", "patient"])["ndcg_ez"].mean()
+        gains = (means["all"] - means["two"]).tolist()
+        assert any(gain != 0 for gain in gains)
+        row = frame.loc[(method, "ndcg_ez", "two")]
+        assert row["gain"] == pytest.approx(hand.mean(gains))
+        exact = hand.all_resample_means(gains)
+        assert row["low"] == pytest.approx(hand.quantile(exact, 0.025), abs=0.02)
+        assert row["high"] == pytest.approx(hand.quantile(exact, 0.975), abs=0.02)
 
 
 def test_other_checkpoints_are_noticed(tampered, cubes):

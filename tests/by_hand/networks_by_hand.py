@@ -250,13 +250,15 @@ def prq(φ, valid, w, residual=True, aggregate=q10, **encoder):
     return a + lower_tail(z, m, w, encoder.get("relative", True), aggregate)
 
 
-def bcr(φ, valid, w, quantile_head=False, **encoder):
-    """EZ logit of every channel; the Q10 control: -logit of the lower tail over seizures."""
+def bcr(φ, valid, w, quantile_head=False, quantile_residual=False, **encoder):
+    """EZ logit of every channel; the Q10 controls: -logit of the lower tail, alone or added."""
     z, m, r = encode(φ, valid, w, **encoder)
-    if not quantile_head:
-        return np.array([linear(row, w["ez_head.weight"], w["ez_head.bias"])[0] for row in r])
+    e = np.array([linear(row, w["ez_head.weight"], w["ez_head.bias"])[0] for row in r])
     q = over_seizures(seizure_scores(z, w, "seizure_head.0", "seizure_head.1"), m, q10)
-    return np.array([-logit(clip(v, 1e-5, 1 - 1e-5)) for v in q])
+    tail = np.array([-logit(clip(v, 1e-5, 1 - 1e-5)) for v in q])
+    if quantile_head:
+        return tail
+    return e + tail if quantile_residual else e
 
 
 def boundary_sets(e, is_ez):

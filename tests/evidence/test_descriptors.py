@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.signal
 from evidence_by_hand import descriptors_by_hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,3 +155,22 @@ def test_one_channel_axis_is_asked_for():
 def test_a_rate_that_cannot_be_is_refused():
     with pytest.raises(DataError, match="expected a rate"):
         descriptors(np.zeros((1, 100)), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fs", "length_s"), [(256.0, 4.0), (250.0, 3.0), (999.41, 5.0), (20.0, 4.0)]
+)
+def test_long_windows_have_several_half_overlapping_segments(fs, length_s):
+    """Segments of min(N, max(64, round(2 fs))) samples, by SciPy's Welch, window by window."""
+    x = np.random.default_rng(0).normal(0, 30, (2, round(12 * fs)))
+    ours = descriptors(x, fs, length_s=length_s, stride_s=2.0)
+    length, stride = round(length_s * fs), round(2 * fs)
+    segment = min(length, max(64, round(2 * fs)))
+    for w in range(ours.shape[0]):
+        part = x[:, w * stride : w * stride + length]
+        f, psd = scipy.signal.welch(part, fs, "hann", segment, segment // 2, detrend=False)
+        for i, (low, high) in enumerate([(1, 4), (4, 8)]):
+            inside = (f >= low) & (f <= high)
+            power = np.log1p(np.trapezoid(psd[:, inside], f[inside], axis=-1))
+            np.testing.assert_allclose(ours[w, :, i], power, rtol=1e-5)
+        np.testing.assert_allclose(ours[w, :, 6], part.var(axis=1), rtol=1e-5)

@@ -40,6 +40,7 @@ seeds = st.integers(0, 10_000)
 VARIANTS = {
     "full": (BCRSpec(), {}),
     "quantile head": (BCRSpec(quantile_head=True), {"quantile_head": True}),
+    "quantile residual": (BCRSpec(quantile_residual=True), {"quantile_residual": True}),
     "not relative": (BCRSpec(encoder=EncoderSpec(relative=False)), {"relative": False}),
     "released": (BCRSpec(encoder=EncoderSpec(projection=True)), {"projection": True}),
 }

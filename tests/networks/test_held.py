@@ -25,6 +25,7 @@ NETWORKS = {
     "bcr": lambda: BCRNet(),
     "bcr/released": lambda: BCRNet(BCRSpec(EncoderSpec(projection=True))),
     "bcr/q10": lambda: BCRNet(BCRSpec(quantile_head=True)),
+    "bcr/q10-residual": lambda: BCRNet(BCRSpec(quantile_residual=True)),
 }
 
 

@@ -65,14 +65,24 @@ class Descriptor:
         return float(np.clip((fs / 2 - low) / (high - low), 0, 1))
 
 
+def welch_samples(samples: int, fs: float) -> int:
+    """Samples of a Welch segment in a window: min(N, max(64, round(2 fs))).
+
+    Examples
+    --------
+    >>> welch_samples(512, 256), welch_samples(1024, 256)
+    (512, 512)
+    """
+    return min(samples, max(64, round(2 * fs)))
+
+
 def power_spectrum(x: Array, fs: float) -> tuple[Array, Array]:
     """One-sided Welch spectrum in µV²/Hz and its frequencies (Eq. of the segment length).
 
-    Segments of min(N, max(64, round(2 fs))) samples, half overlapping, Hann, no detrending. For
-    2 s windows this is one segment: the window itself.
+    Segments of `welch_samples`, half overlapping, Hann, no detrending. For windows of up to 2 s
+    this is one segment: the window itself.
     """
-    samples = x.shape[-1]
-    segment = min(samples, max(64, round(2 * fs)))
+    segment = welch_samples(x.shape[-1], fs)
     f, psd = scipy.signal.welch(x, fs, nperseg=segment, noverlap=segment // 2, detrend=False)
     return psd, f
 
@@ -273,7 +283,9 @@ def describe_block(
     x: Array, cut: Cut, rows: Sequence[Descriptor], out: NDArray[np.float32]
 ) -> None:
     """Descriptors of the windows of x (row, time), into `out` (row, window, descriptor)."""
-    own = [i for i, row in enumerate(rows) if row not in NINE]
+    # The fused kernel has one FFT per window; a longer window has several Welch segments.
+    fused = NINE if welch_samples(cut.length, cut.fs) == cut.length else ()
+    own = [i for i, row in enumerate(rows) if row not in fused]
     if len(own) < len(rows):
         from epilens.evidence.fused import describe_nine  # numba is large, and only needed here
 
@@ -281,7 +293,7 @@ def describe_block(
         nine = out if all_nine else np.zeros((*out.shape[:2], len(NINE)), np.float32)
         describe_nine(x, cut, nine)
         for i, row in enumerate(rows):
-            if row in NINE and not all_nine:
+            if row in fused and not all_nine:
                 out[..., i] = nine[..., NINE.index(row)]
     if own:
         _compute(x, cut, {i: rows[i] for i in own}, out)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from epilens.evidence.views import Standardizer
 from epilens.methods import Method, Scorer, Training
 from epilens.provenance import resolve
@@ -27,12 +29,13 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork
     from epilens.networks.training import Lesson, as_tensors, build, fit_network, predict
 
     standardizer = Standardizer.fit(training.fit)
-    network = build(lambda: untrained(settings, standardizer.mean.size), training.seed)
+    seed = branch_seed(training.seed, settings["network"])
+    network = build(lambda: untrained(settings, standardizer.mean.size), seed)
     fit, validation = (
         [as_tensors(cube, standardizer) for cube in part]
         for part in (training.fit, training.validation)
     )
-    lesson = Lesson(fit, validation, network.share, training.seed, training.plan.training)
+    lesson = Lesson(fit, validation, network.share, seed, training.plan.training)
     return FittedNetwork(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
         fit_network(network, lesson),
@@ -40,6 +43,14 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork
         network=network,
         standardizer=standardizer,
     )
+
+
+def branch_seed(seed: int, network: str) -> int:
+    """The seed of a branch's own streams: weights, dropout, order of patients.
+
+    Branches of one seed must not start alike; the ablations of a branch start as it does.
+    """
+    return int(np.random.SeedSequence([seed, *network.encode()]).generate_state(1)[0])
 
 
 def untrained(settings: Mapping[str, Any], features: int) -> PatientNetwork:
@@ -115,6 +126,7 @@ ENTRIES = (
             "boundary": 0.05,
             "coverage": 0.08,
             "quantile_head": False,
+            "quantile_residual": False,
             "quantile": 0.10,
         },
         (
@@ -125,6 +137,12 @@ ENTRIES = (
                 "BCR-Net: Q10 control",
                 _TABLE,
                 {"boundary": 0.0, "coverage": 0.0, "quantile_head": True},
+            ),
+            (
+                "bcr/q10-residual",
+                "BCR-Net: Q10 control, residual",
+                _TABLE,
+                {"boundary": 0.0, "coverage": 0.0, "quantile_residual": True},
             ),
             ("bcr/boundary", "BCR-Net: BCE + boundary", _TABLE, {"coverage": 0.0}),
             ("bcr/coverage", "BCR-Net: BCE + coverage", _TABLE, {"boundary": 0.0}),

@@ -32,7 +32,9 @@ class BCRSpec:
     boundary: float = 0.05
     coverage: float = 0.08
     quantile_head: bool = False
-    """The Q10 control: the EZ logit comes from the lower tail over seizures."""
+    """The Q10 control as released: the EZ logit is the lower tail over seizures, alone."""
+    quantile_residual: bool = False
+    """The Q10 control's other reading: the lower tail is added to the EZ logit of the context."""
     quantile: float = 0.10
 
 
@@ -67,8 +69,13 @@ class BCRNet(PatientNetwork):
         return self._logit(self.encoder.context(z, m), z, m)
 
     def _logit(self, r: Tensor, z: Tensor, m: Tensor) -> Tensor:
-        if not self.spec.quantile_head:
-            return self.ez_head(r).squeeze(-1)
+        if self.spec.quantile_head:
+            return self._tail(z, m)
+        e = self.ez_head(r).squeeze(-1)
+        return e + self._tail(z, m) if self.spec.quantile_residual else e
+
+    def _tail(self, z: Tensor, m: Tensor) -> Tensor:
+        """EZ logit of the lower tail of seizure-level NEZ scores."""
         u = self.seizure_head(z).squeeze(-1).sigmoid()
         q = masked_quantile(u, m, self.spec.quantile)
         return -q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()

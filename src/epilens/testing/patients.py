@@ -83,11 +83,21 @@ def make_patient(
     return joined(describe(parts), make_traces(parts, Plan()), make_signals(parts, Plan()))
 
 
-def make_cohort(folder: Path, patients: int = 8, centers: int = 2, **about: Any) -> Cohort:
-    """Cubes of several patients on disk; some have one seizure, some lack a channel in one."""
+def make_cohort(
+    folder: Path,
+    patients: int = 8,
+    centers: int = 2,
+    seizures: Sequence[int] = (1, 2, 2),
+    **about: Any,
+) -> Cohort:
+    """Cubes of several patients on disk; some have one seizure, some lack a channel in one.
+
+    `seizures` are how many a patient has, in turn.
+    """
     for i in range(patients):
         name = f"sub-{i + 1:02d}"
-        cube = make_cube(name, seizures=1 + (i % 3 > 0), seed=10 * i, fs=128.0, **about)
+        count = seizures[i % len(seizures)]
+        cube = make_cube(name, seizures=count, seed=10 * i, fs=128.0, **about)
         if i % 4 == 3:
             valid = cube["valid"].copy()
             valid[0, :, -1] = False
