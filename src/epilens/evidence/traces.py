@@ -121,7 +121,7 @@ def _touched(r: Recording, first: int, length: int) -> Bools:
     """Channels of which a sample of this window was missing in the file."""
     if r.missing is None:
         return np.zeros(len(r.channels), bool)
-    return r.missing[:, first : first + length].any(axis=1)
+    return np.asarray(r.missing[:, first : first + length].any(axis=1))
 
 
 def _of_seizure(r: Recording, whole_plan: Plan, threads: int | None = None) -> Segments:

@@ -32,9 +32,9 @@ def usable(patient: xr.Dataset) -> Bools:
 def without_segments(patients: Sequence[xr.Dataset]) -> dict[str, list[str]]:
     """Seen channels without a usable segment, of the patients who have such; for the notes."""
     lost = {
-        patient.attrs["patient"]: patient["channel"].values[
-            seen_channels(patient) & ~usable(patient).any((0, 1))
-        ].tolist()
+        patient.attrs["patient"]: patient["channel"]
+        .values[seen_channels(patient) & ~usable(patient).any((0, 1))]
+        .tolist()
         for patient in patients
     }
     return {patient: channels for patient, channels in lost.items() if channels}

@@ -155,7 +155,7 @@ def medians(p: Tensor) -> Tensor:
 def p_nez(network: SEEGformer, windows: Windows) -> Floats:
     """NEZ probability of every channel; neutral for one that no window shows."""
     p = medians(window_logits(network, windows).sigmoid()).numpy()
-    return with_neutral(p, windows.valid.any((0, 1)))
+    return with_neutral(p, np.asarray(windows.valid.any((0, 1))))
 
 
 def mean_loss(network: SEEGformer, held: Sequence[Windows], weight: float) -> float:
