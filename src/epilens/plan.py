@@ -66,7 +66,8 @@ class FilterPlan(Section):
     low_hz: Annotated[float, Field(gt=0)] = 1.0
     high_hz: Annotated[float, Field(gt=0)] = 150.0
     order: Annotated[int, Field(ge=1, le=16)] = 4
-    notch: Literal["none", "auto"] = "none"
+    notch: Literal["none", "auto", "fundamental"] = "none"
+    """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone."""
     margin_s: Seconds = 5.0
     """Signal read on both sides of the interval, so that filter edges lie outside of it."""
 
@@ -96,13 +97,19 @@ class TracePlan(Section):
     """The 4 s segments of the raw-iEEG baselines."""
 
     segments: Annotated[int, Field(ge=1)] = 5
+    """Of each seizure: those nearest to onset that lie wholly inside the recording."""
     length_s: Annotated[float, Field(gt=0)] = 4.0
     rate_hz: Annotated[float, Field(gt=0)] = 200.0
     low_hz: Annotated[float, Field(gt=0)] = 0.5
     high_hz: Annotated[float, Field(gt=0)] = 80.0
-    mains: Literal["recorded", "fixed"] = "recorded"
-    """Notch at the recording's mains frequency, or at `mains_hz` for all."""
+    filtered: Literal["segment", "recording"] = "segment"
+    """`segment`: each is cut and then filtered by itself, as the paper says. `recording`: the whole
+    interval is filtered before it is cut, because a 0.5 Hz edge rings for longer than a segment."""
+    mains: Literal["fixed", "recorded"] = "fixed"
+    """`fixed`: one notch at `mains_hz` for all centers, as the paper says. `recorded`: at the mains
+    of the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
     mains_hz: Annotated[float, Field(gt=0)] = 50.0
+    """Also where the mains of a recording are not known."""
     clip: Annotated[float, Field(gt=0)] = 8.0
 
     @property

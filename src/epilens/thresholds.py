@@ -68,3 +68,12 @@ def select_threshold(
     distance = np.abs(np.arange(201) - 100)
     best = np.lexsort([GRID, distance, *(-key for key in reversed(keys))])[0]
     return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
+
+
+def with_neutral(p_nez: Floats, scored: Bools) -> Floats:
+    """A patient's scores; a channel that could not be scored gets the median of the others.
+
+    So it is at neither end of the ranking. 0.5 where no channel could be scored.
+    """
+    neutral = np.median(p_nez[scored]) if scored.any() else 0.5
+    return np.where(scored, p_nez, neutral)

@@ -207,3 +207,14 @@ def test_traces_are_written_beside_on_request(cubes):
     with place, xr.open_zarr(place, chunks=None) as traces:
         assert traces["trace"].shape[1:] == (5, 11, 800)
         assert np.isfinite(traces["trace"]).all()
+
+
+def test_channels_without_a_segment_are_in_the_audit_also_when_traces_are_kept(tiny, tmp_path):
+    parts = [read_bids(tiny / "west", "simulated")]
+    plan = Plan().override(traces={"length_s": 80.0})  # more than any recording has
+    for kept in (0, 2):
+        assert describe_cohort(parts, tmp_path, plan, stores=["traces"])["kept"] == kept
+        with (tmp_path / "audit.tsv").open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file, delimiter="\t") if row["what"] == "channel"]
+        never = {(r["patient"], r["channel"]) for r in rows if "has no whole segment" in r["why"]}
+        assert never == {(p.name, name) for p in parts[0].patients for name in p.channels}

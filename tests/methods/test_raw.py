@@ -81,12 +81,50 @@ def test_a_channel_s_score_is_the_mean_of_its_segments(patients):
         assert mean == pytest.approx(sum(mine) / len(mine), rel=1e-12)
 
 
-def test_a_channel_without_a_whole_segment_is_refused(patients):
-    whole = patients[0]["trace_valid"].copy()
-    whole[:, :, 4] = False
-    short = patients[0].assign(trace_valid=whole)
-    with pytest.raises(MethodError, match=r"sub-0: expected a whole.*none for 1 of 6, e.g. 'A5'\."):
-        METHODS["seegnet"].fit(Training([short, patients[1]], patients[2:], 0, SMOKE))
+def without(patient, *channels):
+    """The patient without a whole segment of some channels."""
+    whole = patient["trace_valid"].copy()
+    whole[:, :, list(channels)] = False
+    return patient.assign(trace_valid=whole)
+
+
+def test_a_channel_without_a_whole_segment_gets_the_median_of_the_others(patients):
+    segments = Segments.of([without(patients[0], 4), without(patients[2], 0, 1, 2, 3)])
+    p = np.random.default_rng(0).random(len(segments.x))
+    first, second = segments.channel_means(p)
+    by_hand = [p[segments.channel == c].mean() for c in (0, 1, 2, 3, 5)]
+    np.testing.assert_allclose(first, np.insert(by_hand, 4, sorted(by_hand)[2]), rtol=1e-12)
+    np.testing.assert_array_equal(second, [0.5] * 4)
+
+
+def test_a_channel_without_a_whole_segment_is_scored_but_not_learned_from(patients):
+    short, unheard = without(patients[0], 4), without(patients[1], *range(6))
+    fitted = METHODS["seegnet"].fit(Training([short, patients[1]], patients[2:], 0, SMOKE))
+    assert fitted.notes["segments"] == {"ez": 2 * 15, "nez": 3 * 10 + 4 * 5}
+    assert fitted.notes["without_segments"] == {"sub-0": ["A5"]}
+    scores = fitted.predict([blind(short)])
+    others = scores.loc[scores["channel"] != "A5", "p_nez"]
+    assert scores["channel"].tolist() == [f"A{i}" for i in range(1, 7)]
+    assert scores["p_nez"][4] == np.median(others)
+    assert fitted.predict([blind(unheard)])["p_nez"].tolist() == [0.5] * 6
+    told = json.loads(json.dumps(fitted.notes))["without_segments"]
+    assert told == {"sub-0": ["A5"], "sub-1": [f"A{i}" for i in range(1, 7)]}
+
+
+def test_validation_patients_without_a_segment_choose_with_the_others(patients):
+    held = [without(patients[0], *range(6)), patients[2]]
+    fitted = METHODS["seegnet"].fit(Training(patients[1:], held, 0, SMOKE))
+    assert fitted.predict(held)["p_nez"].notna().all()
+
+
+@pytest.mark.parametrize(("method", "least"), [("seegnet", 1), ("seegformer", 2)])
+def test_patients_without_any_segment_are_too_few_to_learn_from(patients, method, least):
+    unheard = [without(patient, *range(patient.sizes["channel"])) for patient in patients]
+    training = Training(unheard[:2], unheard[2:], 0, SMOKE)
+    with pytest.raises(
+        MethodError, match=rf"patients: expected {least} or more with a whole segment .* found 0 of"
+    ):
+        METHODS[method].fit(training)
 
 
 def test_a_cube_without_traces_is_refused(patients):
@@ -264,6 +302,7 @@ def test_the_notes_count_what_was_learned_from(seegnet):
         "pos_weight": 0.5,
         "epochs": {"scheduled": 1, "run": 1},
         "smoke": True,
+        "without_segments": {},
         "parameters": 108642,
         "device": "cuda" if torch.cuda.is_available() else "cpu",
         "mixed_precision": torch.cuda.is_available(),

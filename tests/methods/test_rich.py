@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from epilens.evidence.cube import blind
 from epilens.evidence.signals import signal_of
 from epilens.evidence.views import channel_table
+from epilens.methods import METHODS, Training
 from epilens.methods.classical import patient_z_score
 from epilens.methods.controls import pack
 from epilens.methods.rich import (
@@ -20,6 +22,7 @@ from epilens.methods.rich import (
 )
 from epilens.networks.controls import Hybrid
 from epilens.networks.training import build
+from epilens.plan import Plan
 from epilens.testing import make_patient
 
 
@@ -105,3 +108,18 @@ def test_a_patient_is_packed_with_every_segment():
     packed = pack(patient)
     assert packed.shape == (6, 88 + 2 * 5 * 801)
     np.testing.assert_array_equal(packed[3, 89:889], patient["trace"].values[0, 0, 3])
+
+
+def test_the_hybrid_scores_a_channel_without_segments_as_the_median_of_the_others():
+    patients = [make_patient(f"sub-{i}", seizures=1, seed=10 * i, fs=220.0) for i in range(3)]
+    whole = patients[2]["trace_valid"].copy()
+    whole[:, :, 1] = False
+    patients[2] = patients[2].assign(trace_valid=whole)
+    plan = Plan(smoke=True).override(baselines={"epochs": 1})
+    fitted = METHODS["rich/hybrid"].fit(Training(patients[:2], patients[2:], 0, plan))
+    p_nez = fitted.predict([blind(patients[2])])["p_nez"]
+    assert p_nez[1] == pytest.approx(np.median(p_nez.drop(1)), rel=1e-6)
+    assert p_nez.drop(1).nunique() == 5
+    assert fitted.notes["without_segments"] == {"sub-2": ["A2"]}
+    unheard = patients[0].assign(trace_valid=patients[0]["trace_valid"] & False)
+    assert fitted.predict([unheard])["p_nez"].tolist() == [0.5] * 6

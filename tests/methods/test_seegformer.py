@@ -288,6 +288,22 @@ def test_channels_that_are_never_there_get_no_score(patients, fitted):
     assert fitted.predict([quiet]).equals(scores)
 
 
+def test_a_channel_that_no_window_shows_gets_the_median_of_the_others(patients):
+    whole = [patient["trace_valid"].copy() for patient in patients]
+    whole[5][:, :, 2] = False
+    whole[1][:, :, 0] = False
+    whole[3][:] = False
+    given = [p.assign(trace_valid=mask) for p, mask in zip(patients, whole, strict=True)]
+    plan = SMOKE.override(baselines={"epochs": 1})
+    fitted = METHODS["seegformer"].fit(Training(given[:4], given[4:5], 0, plan))
+    assert set(fitted.notes["inner_folds"]) == {"sub-0", "sub-1", "sub-2", "sub-4"}
+    p_nez = fitted.predict([blind(given[5])])["p_nez"]
+    assert p_nez[2] == np.median(p_nez.drop(2))
+    assert fitted.predict([blind(given[3])])["p_nez"].tolist() == [0.5] * 4
+    told = json.loads(json.dumps(fitted.notes))["without_segments"]
+    assert told == {"sub-1": ["A1"], "sub-3": ["A1", "A2", "A3", "A4"], "sub-5": ["A3"]}
+
+
 def test_scores_follow_their_channels_and_need_no_label(patients, fitted):
     for patient in (patients[4], patients[5]):  # one seizure, two seizures
         ours = fitted.predict([patient])

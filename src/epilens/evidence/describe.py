@@ -52,9 +52,9 @@ def describe_patient(
     return cube, audit_of(cube)
 
 
-def audit_of(cube: xr.Dataset) -> list[AuditRow]:
-    """What a cube knows to be masked or partly covered in it."""
-    return [AuditRow(**row) for row in cube.attrs["audit"]]
+def audit_of(store: xr.Dataset) -> list[AuditRow]:
+    """What a cube, or the traces beside it, knows to be masked or partly covered in it."""
+    return [AuditRow(**row) for row in store.attrs["audit"]]
 
 
 def _of_seizure(recording: Recording, plan: Plan, threads: int | None = None) -> Described:

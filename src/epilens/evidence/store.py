@@ -146,9 +146,9 @@ def describe_one(job: Job) -> Outcome:
     for name, store in made.items():
         store.attrs |= {"key": keys[name], "recordings": recordings}
         save_store(store, job.place(name))
-    attributes = attributes_of(job.place("cube"))
-    audit = tuple(AuditRow(**row) for row in attributes["audit"])
-    return Outcome(_summary(attributes), audit, kept=not made)
+    about = {name: attributes_of(job.place(name)) for name in keys}
+    audit = [AuditRow(**row) for of_store in about.values() for row in of_store.get("audit", ())]
+    return Outcome(_summary(about["cube"]), tuple(audit), kept=not made)
 
 
 def _attributes(path: Path) -> dict[str, Any]:

@@ -1,27 +1,39 @@
 """Traces: what the raw-iEEG baselines read (appendix "Shared Raw-iEEG Preprocessing").
 
-The five 4 s segments nearest to onset, contiguous and centred on it (-10 to +10 s), 0.5-80 Hz,
-without mains, at 200 Hz, each divided by its own interquartile range and clipped.
+Of each seizure the five 4 s segments nearest to onset that lie wholly inside the recording. Each is
+filtered by itself (0.5-80 Hz, one notch at 50 Hz), brought to 200 Hz, divided by its own
+interquartile range and clipped. The plan has the other ways (`traces.filtered`, `traces.mains`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import scipy.signal
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools
+from epilens.arrays import Bools, Floats
+from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.seizures import Seizures, Store, fill
 from epilens.evidence.windows import band_limit
 from epilens.plan import FilterPlan, Plan, TracePlan
 
-Segments = tuple[NDArray[np.float32], Bools]
-"""(segment, channel, time), and which segments (segment, channel) lie inside the recording."""
+
+@dataclass(frozen=True)
+class Segments:
+    """Those of one seizure, in the order of time; where it has fewer than planned, the last lack.
+
+    A segment of a channel is valid where it lies in the recording and no sample of it was missing.
+    """
+
+    x: NDArray[np.float32]  # (segment, channel, time), 0 where not valid
+    valid: Bools  # (segment, channel)
+    start_s: Floats  # (segment,), from onset; NaN where there is none
 
 
 def make_traces(recordings: Iterable[Recording], plan: Plan) -> xr.Dataset:
@@ -30,40 +42,142 @@ def make_traces(recordings: Iterable[Recording], plan: Plan) -> xr.Dataset:
 
 
 def _of_patient(seizures: Seizures, parts: Sequence[Segments], plan: Plan) -> xr.Dataset:
-    trace, valid = (seizures.stack(part) for part in zip(*parts, strict=True))
+    valid = seizures.stack([part.valid for part in parts])
+    start_s = np.stack([part.start_s for part in parts])
+    rows = [*_lacking_rows(seizures, valid, start_s), *_channel_rows(seizures, valid)]
     return xr.Dataset(
         {
-            "trace": (("seizure", "segment", "channel", "time"), trace),
+            "trace": (
+                ("seizure", "segment", "channel", "time"),
+                seizures.stack([part.x for part in parts]),
+            ),
             "trace_valid": (("seizure", "segment", "channel"), valid),
         },
-        seizures.coords | {"trace_start_s": ("segment", starts_s(plan.traces))},
-        {"patient": seizures.about[0].patient, "trace_rate_hz": plan.traces.rate_hz},
+        seizures.coords | {"trace_start_s": (("seizure", "segment"), start_s)},
+        {
+            "patient": seizures.about[0].patient,
+            "trace_rate_hz": plan.traces.rate_hz,
+            "audit": [asdict(row) for row in rows],
+        },
     )
 
 
-def starts_s(plan: TracePlan) -> NDArray[np.float64]:
-    """Start of each segment from onset: contiguous, centred on it."""
-    return plan.length_s * (np.arange(plan.segments, dtype=np.float64) - plan.segments / 2)
+def _lacking_rows(seizures: Seizures, valid: Bools, start_s: Floats) -> list[AuditRow]:
+    """A row for every seizure, or channel of it, with fewer segments than planned."""
+    rows, planned = [], start_s.shape[1]
+    for s, r in enumerate(seizures.about):
+        whole = int(np.isfinite(start_s[s]).sum())
+        if whole < planned:
+            why = f"has {whole} whole segments around onset in place of {planned}"
+            rows.append(AuditRow("run", why, r.patient, r.run, effect="noted"))
+        touched = whole - valid[s].sum(axis=0)  # (channel,)
+        rows += [
+            AuditRow(
+                "channel",
+                f"samples are missing in {touched[c]} of {whole} segments around onset; they are "
+                "not used",
+                r.patient,
+                r.run,
+                seizures.channels[c],
+                effect="noted",
+            )
+            for c in np.flatnonzero(seizures.present[s] & (touched > 0))
+        ]
+    return rows
+
+
+def _channel_rows(seizures: Seizures, valid: Bools) -> list[AuditRow]:
+    """A row for every channel that no seizure has a segment of."""
+    why = "has no whole segment around onset in any seizure; raw-iEEG methods score it as neutral"
+    return [
+        AuditRow("channel", why, seizures.about[0].patient, "", seizures.channels[c], "noted")
+        for c in np.flatnonzero(~valid.any(axis=(0, 1)))
+    ]
+
+
+def nearest_windows(r: Recording, plan: TracePlan) -> tuple[NDArray[np.int64], Floats]:
+    """First sample, and start from onset, of the windows nearest to onset, in the order of time.
+
+    They are of the contiguous grid that is centred on onset, lie wholly inside the recording, and
+    some channel has every sample of them. Of two equally near ones the earlier counts as nearer.
+    """
+    length = round(plan.length_s * r.fs)
+    origin = -plan.segments / 2 * plan.length_s
+    # Every window of the grid that the recording can hold, and one more on both sides.
+    ends = np.array([r.start_s, r.stop_s]) - origin
+    low, high = np.floor(ends / plan.length_s).astype(int)
+    start_s = origin + plan.length_s * np.arange(low, high + 1, dtype=np.float64)
+    # As in `window_grid`: at or just before its time, so that the last one ends in time too.
+    first = np.floor((start_s - r.start_s) * r.fs + 1e-6).astype(np.int64)
+    inside = (first >= 0) & (first + length <= r.signal.shape[1])
+    inside[inside] = [~_touched(r, at, length).all() for at in first[inside]]
+    first, start_s = first[inside], start_s[inside]
+    distance = np.abs(start_s + plan.length_s / 2)
+    chosen = np.sort(np.argsort(distance.round(9), kind="stable")[: plan.segments])
+    return first[chosen], start_s[chosen]
+
+
+def _touched(r: Recording, first: int, length: int) -> Bools:
+    """Channels of which a sample of this window was missing in the file."""
+    if r.missing is None:
+        return np.zeros(len(r.channels), bool)
+    return np.asarray(r.missing[:, first : first + length].any(axis=1))
 
 
 def _of_seizure(r: Recording, whole_plan: Plan, threads: int | None = None) -> Segments:
     plan, channels = whole_plan.traces, len(r.channels)
-    mains = (r.mains_hz or plan.mains_hz) if plan.mains == "recorded" else plan.mains_hz
-    band = FilterPlan(low_hz=plan.low_hz, high_hz=plan.high_hz, order=4, notch="auto")
-    samples = round(r.signal.shape[1] * plan.rate_hz / r.fs)
-    slow = np.empty((channels, samples), np.float32)
+    first, start_s = nearest_windows(r, plan)
+    x = np.zeros((plan.segments, channels, plan.samples), np.float32)
+    valid = np.zeros((plan.segments, channels), bool)
+    starts = np.full(plan.segments, np.nan)
+    starts[: len(first)] = start_s
+    cut = _from_segments if plan.filtered == "segment" else _from_recording
 
     def work(rows: slice) -> None:
-        y = band_limit(r.signal[rows], r.fs, band, mains)
-        slow[rows] = scipy.signal.resample(y, samples, axis=-1)
+        for k, segment in enumerate(cut(r, rows, first, plan)):
+            x[k, rows] = robust_scale(_fitted(segment, plan.samples), plan.clip)
 
     in_blocks(work, channels, threads)
-    first = np.round((starts_s(plan) - r.start_s) * plan.rate_hz).astype(int)
-    inside = (first >= 0) & (first + plan.samples <= samples)
-    out = np.zeros((plan.segments, channels, plan.samples), np.float32)
-    for k in np.flatnonzero(inside):
-        out[k] = robust_scale(slow[:, first[k] : first[k] + plan.samples], plan.clip)
-    return out, np.repeat(inside[:, None], channels, axis=1)
+    for k, at in enumerate(first):
+        valid[k] = ~_touched(r, at, round(plan.length_s * r.fs))
+    x[~valid] = 0
+    return Segments(x, valid, starts)
+
+
+def _from_segments(
+    r: Recording, rows: slice, first: NDArray[np.int64], plan: TracePlan
+) -> Iterable[NDArray[np.float32]]:
+    """Each window of some channels, cut and then filtered by itself."""
+    length = round(plan.length_s * r.fs)
+    return (_slow(r.signal[rows, at : at + length], r, plan) for at in first)
+
+
+def _from_recording(
+    r: Recording, rows: slice, first: NDArray[np.int64], plan: TracePlan
+) -> Iterable[NDArray[np.float32]]:
+    """Each window of some channels, from their whole signal, filtered before it is cut."""
+    slow = _slow(r.signal[rows], r, plan)
+    at = np.round(first * plan.rate_hz / r.fs).astype(int)
+    return (slow[:, begin : begin + plan.samples] for begin in at)
+
+
+def _slow(x: NDArray[np.float32], r: Recording, plan: TracePlan) -> NDArray[np.float32]:
+    """Filtered, without mains, at the plan's rate."""
+    fixed = plan.mains == "fixed"
+    mains_hz = plan.mains_hz if fixed else r.mains_hz or plan.mains_hz
+    band = FilterPlan(
+        low_hz=plan.low_hz,
+        high_hz=plan.high_hz,
+        order=4,
+        notch="fundamental" if fixed else "auto",
+    )
+    y = band_limit(x, r.fs, band, mains_hz)
+    return scipy.signal.resample(y, round(x.shape[1] * plan.rate_hz / r.fs), axis=-1)
+
+
+def _fitted(x: NDArray[np.float32], samples: int) -> NDArray[np.float32]:
+    """Padded with 0 or truncated: fractional rates can give one sample more or less."""
+    return np.pad(x[:, :samples], ((0, 0), (0, max(0, samples - x.shape[1]))))
 
 
 def robust_scale(x: NDArray[np.float32], clip: float = 8.0) -> NDArray[np.float32]:

@@ -39,10 +39,15 @@ def response(f: NDArray[np.float64], fs: float, plan: FilterPlan) -> NDArray[np.
         return 1 / (1 + Ω ** (2 * plan.order))
 
 
-def notch_response(f: NDArray[np.float64], fs: float, mains_hz: float) -> NDArray[np.float64]:
-    """Gain of zero-phase notches (Q = 30) at mains and its harmonics."""
-    gain = np.ones_like(f)
-    for hz in np.arange(mains_hz, fs / 2 - 1, mains_hz):
+def notch_response(
+    f: NDArray[np.float64], fs: float, mains_hz: float, harmonics: bool = True
+) -> NDArray[np.float64]:
+    """Gain of zero-phase notches (Q = 30) at mains and, unless told otherwise, its harmonics.
+
+    Those that lie above Nyquist are left out.
+    """
+    gain, notched = np.ones_like(f), np.arange(mains_hz, fs / 2 - 1, mains_hz)
+    for hz in notched if harmonics else notched[:1]:
         b, a = scipy.signal.iirnotch(hz, 30, fs)
         gain *= np.abs(scipy.signal.freqz(b, a, worN=f, fs=fs)[1]) ** 2
     return gain
@@ -52,8 +57,8 @@ def notch_response(f: NDArray[np.float64], fs: float, mains_hz: float) -> NDArra
 def _gain(n: int, fs: float, plan: FilterPlan, mains_hz: float | None) -> NDArray[np.float32]:
     f = scipy.fft.rfftfreq(n, 1 / fs)
     gain = response(f, fs, plan)
-    if plan.notch == "auto" and mains_hz:
-        gain *= notch_response(f, fs, mains_hz)
+    if plan.notch != "none" and mains_hz:
+        gain *= notch_response(f, fs, mains_hz, harmonics=plan.notch == "auto")
     return gain.astype(np.float32)
 
 

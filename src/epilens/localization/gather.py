@@ -15,7 +15,7 @@ from epilens.data.intake import Given, Intake, patient_code, take_in
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evidence.cube import check, is_reference, joined
-from epilens.evidence.describe import describe_patient
+from epilens.evidence.describe import audit_of, describe_patient
 from epilens.evidence.signals import has_signals, make_signals, without_signals
 from epilens.localization import Request
 from epilens.localization.sources import Source, check_cube
@@ -132,6 +132,7 @@ def _describe(
         from epilens.evidence.traces import make_traces
 
         beside.append(make_traces(recordings, plan))
+        rows += audit_of(beside[-1])
     return joined(cube, *beside), rows
 
 

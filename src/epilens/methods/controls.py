@@ -7,7 +7,7 @@ channel's raw segments beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from epilens.evidence.views import channel_table
 from epilens.methods import Method, Scorer, Training, seen_channels, seen_labels
 from epilens.methods.classical import relative_table
+from epilens.methods.segments import usable, without_segments
 from epilens.plan import TrainingPlan
 from epilens.provenance import resolve
 
@@ -46,7 +47,14 @@ def fit_control(settings: Control, training: Training) -> Scorer:
 
 def fit_hybrid(settings: Control, training: Training) -> Scorer:
     """A network on the channel table and the raw segments."""
-    return _fit(settings, {"samples": training.plan.traces.samples}, pack, training)
+    lost: dict[str, list[str]] = {}  # of every patient whose table is made
+
+    def table_of(patient: xr.Dataset) -> NDArray[np.float32]:
+        lost.update(without_segments([patient]))
+        return pack(patient)
+
+    fitted = _fit(settings, {"samples": training.plan.traces.samples}, table_of, training)
+    return replace(fitted, notes={**fitted.notes, "without_segments": lost})
 
 
 def _fit(
@@ -109,7 +117,7 @@ def pack(patient: xr.Dataset) -> NDArray[np.float32]:
     """Columns, then every segment after a flag whether it is whole: one row per seen channel."""
     table = relative_table(patient).to_numpy(np.float32)
     seen = seen_channels(patient)
-    whole = patient["trace_valid"].values & patient["valid"].any("window").values[:, None]
+    whole = usable(patient)
     trace = np.moveaxis(patient["trace"].values[..., seen, :], 2, 0)  # (C, S, segment, time)
     flags = np.moveaxis(whole[..., seen], 2, 0)[..., None]
     segments = np.concatenate([flags, np.where(flags, trace, 0)], axis=-1, dtype=np.float32)

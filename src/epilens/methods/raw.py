@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from epilens.arrays import Floats
 from epilens.methods import Method, Scorer, Training
-from epilens.methods.segments import Segments
+from epilens.methods.segments import Segments, with_segments, without_segments
 from epilens.networks.loop import Extension, Schedule
 from epilens.provenance import resolve
 from epilens.thresholds import select_threshold
@@ -49,7 +50,8 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
     from epilens.networks.raw import segments as net
     from epilens.networks.raw import steps
 
-    own, held = Segments.of(training.fit), Segments.of(training.validation)
+    with_segments(training.validation, "validation")  # all of them choose, some must have one
+    own, held = Segments.of(with_segments(training.fit)), Segments.of(training.validation)
     truth, is_ez = held.labels(), own.ez_of_segments()
     plan = training.plan
     lesson = net.SegmentLesson(
@@ -69,11 +71,17 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
         )
         history = net.fit_segments(network, lesson)
 
+    lost = without_segments([*training.fit, *training.validation])
+
     def p_nez(patient: xr.Dataset) -> Floats:
+        lost.update(without_segments([patient]))
         segments = Segments.of([patient])
-        return segments.channel_means(net.p_nez(network, network.prepare(segments.x)))[0]
+        some = len(segments.x) > 0
+        p = net.p_nez(network, network.prepare(segments.x)) if some else np.empty(0)
+        return segments.channel_means(p)[0]
 
     notes = {
+        "without_segments": lost,  # those of patients that are predicted are added
         "segments": {"ez": int(is_ez.sum()), "nez": int((~is_ez).sum())},
         "pos_weight": steps.nez_weight(is_ez),
         "epochs": {"scheduled": plan.baselines.epochs, "run": len(history)},

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
 from epilens.methods import Method, Scorer, Training, seen_channels
-from epilens.methods.segments import usable
+from epilens.methods.segments import usable, with_segments, without_segments
 from epilens.plan import Plan
 from epilens.thresholds import select_threshold
 
@@ -95,7 +95,9 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     from epilens.networks.raw import seegformer as net
     from epilens.networks.raw import steps
 
-    patients, plan = [*training.fit, *training.validation], training.plan
+    everyone, plan = [*training.fit, *training.validation], training.plan
+    # Who shows no window at all would leave an inner fold without a loss.
+    patients, lost = with_segments(everyone, least=2), without_segments(everyone)
     names = [patient.attrs["patient"] for patient in patients]
     windows = [as_windows(patient) for patient in patients]
     folds = inner_folds(len(patients), training.seed, settings.folds)
@@ -108,6 +110,7 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     threshold, _ = select_threshold(out_of_fold, [w.is_ez for w in windows])
 
     def p_nez(patient: xr.Dataset) -> Floats:
+        lost.update(without_segments([patient]))
         network = unseen_by.get(patient.attrs["patient"], final[0])
         return net.p_nez(network, as_windows(patient))
 
@@ -119,7 +122,8 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
         "pos_weight": net.window_weight(windows),
         "smoke": plan.smoke,
         "architecture": _architecture(final[0]),
-        "audit": audit(patients),
+        "audit": audit(everyone),
+        "without_segments": lost,  # those of patients that are predicted are added
     }
     return Scorer(
         p_nez,

@@ -12,30 +12,46 @@ from numpy.typing import NDArray
 from epilens.arrays import Bools, Floats
 from epilens.errors import MethodError
 from epilens.methods import seen_channels, seen_labels
+from epilens.thresholds import with_neutral
 
 
 def usable(patient: xr.Dataset) -> Bools:
     """Which segments (seizure, segment, channel) are whole and of a seizure that shows the channel.
 
-    Every seen channel must have one, or it could not be scored.
+    A seen channel can have none: it is not learned from, and its score is neutral.
     """
-    who = patient.attrs["patient"]
     if "trace" not in patient:
         raise MethodError(
-            f"{who}: expected traces beside the cube, found none. Write them with `epilens "
-            "describe --plan PLAN`, where the plan has a method that reads traces."
+            f"{patient.attrs['patient']}: expected traces beside the cube, found none. Write them "
+            "with `epilens describe --plan PLAN`, where the plan has a method that reads traces."
         )
     shown = patient["valid"].any("window").values[:, None]
-    mask = patient["trace_valid"].values & shown
-    lost = seen_channels(patient) & ~mask.any((0, 1))
-    if lost.any():
-        name = str(patient["channel"].values[lost.argmax()])
+    return patient["trace_valid"].values & shown
+
+
+def without_segments(patients: Sequence[xr.Dataset]) -> dict[str, list[str]]:
+    """Seen channels without a usable segment, of the patients who have such; for the notes."""
+    lost = {
+        patient.attrs["patient"]: patient["channel"]
+        .values[seen_channels(patient) & ~usable(patient).any((0, 1))]
+        .tolist()
+        for patient in patients
+    }
+    return {patient: channels for patient, channels in lost.items() if channels}
+
+
+def with_segments(
+    patients: Sequence[xr.Dataset], whose: str = "fit", least: int = 1
+) -> list[xr.Dataset]:
+    """Patients who have a usable segment; with fewer than `least` nothing can be learned."""
+    some = [patient for patient in patients if usable(patient).any()]
+    if len(some) < least:
         raise MethodError(
-            f"{who}: expected a whole segment near onset for every valid channel, found none for "
-            f"{lost.sum()} of {seen_channels(patient).sum()}, e.g. {name!r}. Give recordings that "
-            "reach further around onset, or leave the raw-iEEG methods out of the plan."
+            f"{whose} patients: expected {least} or more with a whole segment around onset, found "
+            f"{len(some)} of {len(patients)}. Give recordings that reach further around onset, or "
+            "leave the raw-iEEG methods out of the plan."
         )
-    return mask
+    return some
 
 
 @dataclass(frozen=True)
@@ -72,9 +88,11 @@ class Segments:
         return np.split(of_channels, np.cumsum(self.sizes)[:-1])
 
     def channel_means(self, p_nez: Floats) -> list[Floats]:
-        """Arithmetic mean over each channel's segments, patient by patient."""
+        """Arithmetic mean over each channel's segments, patient by patient; neutral without any."""
         n = np.bincount(self.channel, minlength=sum(self.sizes))
-        return self.by_patient(np.bincount(self.channel, p_nez, minlength=len(n)) / n)
+        mean = np.bincount(self.channel, p_nez, minlength=len(n)) / np.maximum(n, 1)
+        of_patients = zip(self.by_patient(mean), self.by_patient(n > 0), strict=True)
+        return [with_neutral(p, scored) for p, scored in of_patients]
 
     def labels(self) -> list[Bools]:
         """The labels of the channels, patient by patient."""

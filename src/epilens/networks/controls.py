@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
+from epilens.thresholds import with_neutral
 
 
 class DeepSets(nn.Module):
@@ -92,17 +93,23 @@ class Hybrid(nn.Module):
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
         """φ : (C, columns + K (1 + samples)): columns, then K segments, each after its flag."""
-        columns, packed = φ.split([self.columns, φ.shape[1] - self.columns], 1)
-        packed = packed.reshape(len(φ), -1, 1 + self.samples)
+        packed = self._packed(φ)
         whole = packed[..., 0] > 0
         segments = self.segment(packed[..., 1:][whole].unsqueeze(1))
         embedded = φ.new_zeros(*whole.shape, segments.shape[-1])
         embedded[whole] = segments
-        return self.head(torch.cat([columns, masked_mean(embedded, whole, 1)], -1)).squeeze(-1)
+        mean = masked_mean(embedded, whole, 1)
+        return self.head(torch.cat([φ[:, : self.columns], mean], -1)).squeeze(-1)
 
     def p_nez(self, φ: Tensor, valid: Tensor) -> Tensor:
-        """Probability of NEZ."""
-        return self(φ, valid).sigmoid()
+        """Probability of NEZ; neutral for a channel without any segment."""
+        scored = (self._packed(φ)[..., 0] > 0).any(1)
+        p = with_neutral(self(φ, valid).sigmoid().numpy(), scored.numpy())
+        return torch.from_numpy(p).to(φ.dtype)
+
+    def _packed(self, φ: Tensor) -> Tensor:
+        """(C, K, 1 + samples)"""
+        return φ[:, self.columns :].reshape(len(φ), -1, 1 + self.samples)
 
 
 def average_ranks(v: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from epilens.arrays import Bools, Floats
 from epilens.networks.loop import Reached, Schedule, train_epochs
 from epilens.networks.raw.steps import Steps, device, mixed_precision, nez_weight, weighted_bce
+from epilens.thresholds import with_neutral
 
 BRANCHES = ("real", "imaginary", "amplitude")
 AT_ONCE = 8
@@ -152,8 +153,9 @@ def medians(p: Tensor) -> Tensor:
 
 
 def p_nez(network: SEEGformer, windows: Windows) -> Floats:
-    """NEZ probability of every channel."""
-    return medians(window_logits(network, windows).sigmoid()).numpy()
+    """NEZ probability of every channel; neutral for one that no window shows."""
+    p = medians(window_logits(network, windows).sigmoid()).numpy()
+    return with_neutral(p, np.asarray(windows.valid.any((0, 1))))
 
 
 def mean_loss(network: SEEGformer, held: Sequence[Windows], weight: float) -> float:
