@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from epilens.evidence.views import Standardizer
-from epilens.methods import Method, Scorer, Training
+from epilens.methods import Method, Scorer, Training, evidence_counts
 from epilens.provenance import resolve
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork
     return FittedNetwork(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
         fit_network(network, lesson),
+        notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=_tensors(network, standardizer),
         network=network,
         standardizer=standardizer,
