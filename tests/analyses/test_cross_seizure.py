@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache, partial
 
 import numpy as np
@@ -127,6 +128,35 @@ def test_two_of_several_seizures_are_not_all(many):
         exact = hand.all_resample_means(gains)
         assert row["low"] == pytest.approx(hand.quantile(exact, 0.025), abs=0.02)
         assert row["high"] == pytest.approx(hand.quantile(exact, 0.975), abs=0.02)
+
+
+def test_the_drawn_seizures_are_written_down_by_name(tampered, cubes):
+    (tampered / "small" / "subsets.json").unlink(missing_ok=True)
+    run = open_run(tampered / "small", cubes)
+    assert run.subsets is None
+    analyse("cross-seizure", run)
+    written = json.loads((tampered / "small" / "subsets.json").read_text())
+    assert set(written) == set(matched_patients(run))
+    names = run.cube("sub-02")["seizure"].values.tolist()
+    assert written["sub-02"]["all"] == written["sub-02"]["two"] == [names]
+    assert written["sub-02"]["one"] == [[names[i]] for (i,) in subsets("sub-02", [0, 1], 1)]
+
+
+@pytest.mark.parametrize("name", ["SUBSET_SEED", "REPEATS"])
+def test_seizures_that_are_drawn_otherwise_than_before_are_refused(tampered, monkeypatch, name):
+    run = open_run(tampered / "small")
+    analyse("cross-seizure", run)
+    before = run.subsets
+    monkeypatch.setattr(f"epilens.analyses.reinference.{name}", 7)
+    with pytest.raises(LedgerError, match="wrote down when they were first drawn, found others"):
+        analyse("cross-seizure", run)
+    assert run.subsets == before
+
+
+def test_written_subsets_that_cannot_be_read_are_refused(tampered):
+    (tampered / "small" / "subsets.json").write_text("nothing")
+    with pytest.raises(LedgerError, match="found others for 5 patients: sub-02, sub-03, "):
+        analyse("cross-seizure", open_run(tampered / "small"))
 
 
 def test_other_checkpoints_are_noticed(tampered, cubes):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run
+from epilens.methods import METHODS, Scorer, seen_channels
 from epilens.plan import Plan, Runtime
 from epilens.provenance import digest_of
 from epilens.testing import make_cohort
@@ -48,6 +52,32 @@ def test_a_cell_tells_what_its_numbers_come_from(folder):
     assert record["threshold"]["chosen_on"] == "validation patients"
     assert 0 <= record["threshold"]["value"] <= 1
     assert record["versions"]["torch"]
+
+
+def test_a_cell_keeps_the_scores_on_which_the_method_chose_its_threshold(tmp_path, monkeypatch):
+    scores = pd.DataFrame({"patient": ["a", "b"], "channel": "A1"})
+    scores = scores.assign(is_ez=[True, False], p_nez=[0.2, 0.7])
+
+    def fit(settings, training):
+        return Scorer(
+            lambda patient: np.full(seen_channels(patient).sum(), 0.5),
+            threshold=0.4,
+            threshold_from="inner folds",
+            threshold_scores=scores.assign(more=1),
+        )
+
+    row = replace(METHODS["line-length-change"], fitter=fit)
+    monkeypatch.setattr("epilens.evaluation.execution.METHODS", {row.name: row})
+    place = run(PLAN, make_cohort(tmp_path / "cubes", patients=4), Runtime(out=tmp_path / "runs"))
+    cell = open_run(place).cell(row.name, 1, "0")
+    pd.testing.assert_frame_equal(cell.threshold_scores, scores)
+    assert cell.record["threshold"] == {"value": 0.4, "chosen_on": "inner folds"}
+
+
+def test_a_cell_whose_threshold_validation_patients_chose_keeps_no_other_scores(folder):
+    cell = open_run(folder).cell("line-length-change", 1, "0")
+    assert cell.threshold_scores is None
+    assert not list(cell.path.glob("threshold_scores*"))
 
 
 def test_a_plan_that_joins_a_run_adds_its_methods(folder):

@@ -178,6 +178,20 @@ def test_the_threshold_is_that_of_the_out_of_fold_scores(patients, monkeypatch):
         np.testing.assert_array_equal(is_ez[i], patient["is_ez"].values)
 
 
+def test_the_scores_that_chose_the_threshold_are_kept(patients, fitted):
+    kept = fitted.threshold_scores
+    assert kept["patient"].unique().tolist() == [p.attrs["patient"] for p in patients[:5]]
+    for patient in patients[:5]:
+        own = kept[kept["patient"] == patient.attrs["patient"]]
+        again = fitted.predict([blind(patient)])
+        assert own["channel"].tolist() == again["channel"].tolist()
+        np.testing.assert_array_equal(own["p_nez"], again["p_nez"])
+        np.testing.assert_array_equal(own["is_ez"], patient["is_ez"].values)
+    groups = [part for _, part in kept.groupby("patient")]
+    p_nez, is_ez = ([g[name].to_numpy() for g in groups] for name in ("p_nez", "is_ez"))
+    assert rows.select_threshold(p_nez, is_ez)[0] == fitted.threshold
+
+
 def test_a_patient_of_the_fit_is_scored_by_the_network_that_has_not_seen_it(patients, fitted):
     for patient in (patients[0], patients[4]):
         weights = fitted.weights()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
@@ -75,6 +76,16 @@ def fit_by_a_hidden_way(settings, training):
     return Scorer(lambda patient: module.as_ranks(rms(patient)))
 
 
+def fit_with_a_lost_choice(settings, training):
+    return Scorer(rms, threshold=0.123, threshold_from="inner folds")
+
+
+def fit_with_another_choice(settings, training):
+    scores = pd.DataFrame({"patient": "sub-01", "channel": ["A1", "A2"], "is_ez": [True, False]})
+    own = scores.assign(p_nez=[0.1, 0.9])
+    return Scorer(rms, threshold=0.123, threshold_from="inner folds", threshold_scores=own)
+
+
 def row(fitter, **fields):
     given = {"settings": {"power": 1.0}, "training_free": True, "seeded": False} | fields
     return Method("mine", "Mine", "cube", "a test", fitter, **given)
@@ -94,6 +105,8 @@ def test_a_method_that_keeps_the_contract_passes():
         (fit_beyond_one, r"mine: expected p_nez in \[0, 1\]"),
         (fit_forgetful, "mine: expected a row for every seen channel"),
         (fit_counting, "mine: expected the scores of a patient alone"),
+        (fit_with_a_lost_choice, "mine: expected the scores that chose its threshold, found none"),
+        (fit_with_another_choice, r"its scores select, found 0\.123, they select 0\.5"),
         (fit_by_a_hidden_way, r"all code behind the row .* \['epilens.methods.plain'\] too"),
     ],
 )

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.reinference import CONDITIONS, matched_patients, subsets, valid_seizures
+from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
+from epilens.analyses.reinference import changed_subsets
 from epilens.analyses.tables import verdict
-from epilens.errors import CubeError, EpilensError, LedgerError
-from epilens.evaluation.ledger import KEY, cell_threshold
-from epilens.evaluation.protocol import cell_inputs, make_split, store_keys, trained_parts
-from epilens.evaluation.run import CellFolder, Run, cohort_digest
+from epilens.errors import CubeError
+from epilens.evaluation.protocol import make_split
+from epilens.evaluation.run import Run, cohort_digest
 from epilens.evaluation.splits import split_digest
-from epilens.fusion import fuse_scores
-from epilens.methods import METHODS, VALIDATION
-from epilens.provenance import digest_of
-
-Check = tuple[str, Any, Any]
-"""What is checked, what is expected, what is found."""
+from epilens.methods import evidence_counts
 
 
 def compute(run: Run) -> pd.DataFrame:
@@ -44,8 +35,8 @@ def _checks(run: Run) -> Iterator[Check]:
     yield from _counts(run)
     yield from _split(run)
     yield from _digests(run)
-    yield from _cells(run)
-    yield from _ledger(run)
+    yield from cell_checks(run)
+    yield from ledger_checks(run)
     if run.cubes is not None:
         yield from _cubes(run)
 
@@ -60,7 +51,9 @@ def _counts(run: Run) -> Iterator[Check]:
     yield "channels tested by every method and seed", channels, _one(cells.size())
     folds = test.groupby(["method", "seed", "patient"])["fold"].nunique()
     yield "test folds of every patient", 1, _one(folds)
-    two = run.ledger.groupby(["patient", "channel"])["is_ez"].nunique().gt(1)
+    # Scores that chose a threshold have labels too.
+    labelled = pd.concat([run.ledger, *(cell.own_scores for cell in cells_of_ledger(run))])
+    two = labelled.groupby(["patient", "channel"])["is_ez"].nunique().gt(1)
     yield "channels whose EZ label differs between methods, seeds or folds", 0, np.sum(two)
     seeds = ", ".join(map(str, sorted(run.plan.seeds)))
     seeds_of = {
@@ -106,138 +99,28 @@ def _digests(run: Run) -> Iterator[Check]:
         yield "digest of the split that the plan makes", setting["split_digest"], again
 
 
-def _cells(run: Run) -> Iterator[Check]:
-    """Every cell that the plan asks for is there, and is what its inputs make today."""
-    wanted = [CellName(run, *key) for key in _asked(run)]
-    whole = [cell for cell in wanted if cell.folder.record]
-    yield "cells that the plan asks for", len(wanted), len(whole)
-    damaged = [c for c in whole if c.folder.record["key"] != digest_of(c.folder.record["inputs"])]
-    yield "cells whose key is not that of the inputs they name", 0, len(damaged)
-    installed = [cell for cell in whole if cell.method in METHODS]
-    gone = sorted({cell.method for cell in whole} - set(METHODS))
-    note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
-    stale = Counter(cell.method for cell in installed if not cell.is_current())
-    title = f"cells that other settings, code, cubes or split made{note}"
-    yield title, "none", _listed(stale) or "none"
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} of {name}" for name, n in sorted(counts.items()))
-
-
-def _asked(run: Run) -> list[tuple[str, int, str]]:
-    """Method, seed and fold of every cell that the run's plan asks for."""
-    parts = trained_parts([METHODS[name] for name in run.plan.methods if name in METHODS])
-    # A method of a package that is gone had cells of its own.
-    parts += [name for name in run.plan.methods if name not in METHODS]
-    folds = dict.fromkeys(run.split["fold"])
-    return [(name, seed, fold) for name in parts for seed in run.plan.seeds for fold in folds]
-
-
-@dataclass(frozen=True)
-class CellName:
-    """A cell of a run, held against what would make it today."""
-
-    run: Run
-    method: str
-    seed: int
-    fold: str
-
-    @cached_property
-    def folder(self) -> CellFolder:
-        """What it left behind."""
-        return self.run.cell(self.method, self.seed, self.fold)
-
-    def is_current(self) -> bool:
-        """Whether settings, code, plan, split and patients would give this cell's key again."""
-        stored = self.folder.record["inputs"]
-        rows = self.run.split[self.run.split["fold"] == self.fold]
-        keys = _keys(self.run, METHODS[self.method].input) or stored["patients"]
-        try:
-            inputs = cell_inputs(self.method, self.seed, self.run.plan, rows, keys)
-        except (EpilensError, KeyError):
-            return False
-        # Pretrained weights may have been put away; other weights are noticed.
-        inputs["pretrained"] = inputs["pretrained"] or stored["pretrained"]
-        return digest_of(inputs) == self.folder.record["key"]
-
-
-@lru_cache(maxsize=16)
-def _keys(run: Run, beside: str) -> dict[str, str]:
-    """Keys of what a method reads of each patient; empty where the stores are not at hand."""
-    patients = run.setting["patients"]
-    if beside == "cube":
-        return {patient: about["key"] for patient, about in patients.items()}
-    return {} if run.cubes is None else store_keys(run.cohort, patients, beside)
-
-
-def _ledger(run: Run) -> Iterator[Check]:
-    """Thresholds from validation patients only; scores as the cells wrote them."""
-    cells: dict[Any, pd.DataFrame] = dict(iter(run.ledger.groupby(["method", "seed", "fold"])))
-    records = {key: run.cell(*key).record for key in cells}
-    # What is fused has no cell of its own: its threshold is chosen on validation patients.
-    chosen_on = {
-        key: record.get("threshold", {}).get("chosen_on", VALIDATION)
-        for key, record in records.items()
-    }
-    asked = [key for key in cells if chosen_on[key] == VALIDATION]
-    same = sum(_chosen(cells[key]) for key in asked)
-    own = sorted({f"{key[0]}, by {chosen_on[key]}" for key in set(cells) - set(asked)})
-    note = f" (not asked: {'; '.join(own)})" if own else ""
-    yield f"thresholds that validation patients alone select{note}", len(asked), same
-    whole = [key for key, record in records.items() if record]
-    changed = sum(_differs(cells[key], run.cell(*key)) for key in whole)
-    yield f"of {len(whole)} cells, those that the ledger does not repeat exactly", 0, changed
-    if {"prq", "bcr", "cdel"} <= set(run.methods):
-        yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
-
-
-def _chosen(cell: pd.DataFrame) -> bool:
-    return cell_threshold(cell) == cell["threshold"].iloc[0]
-
-
-def _differs(rows: pd.DataFrame, cell: CellFolder) -> bool:
-    try:
-        written = cell.ledger
-    except LedgerError:
-        return True
-    first, second = (frame.sort_values(KEY, ignore_index=True) for frame in (rows, written))
-    return not first.equals(second[list(first)])
-
-
-def _fusion_error(ledger: pd.DataFrame) -> float:
-    key = KEY[1:]
-    scores = ledger.pivot(index=key, columns="method", values="p_nez")
-    fused = fuse_scores(scores["prq"], scores["bcr"])
-    return float(np.abs(fused - scores["cdel"]).max().round(12))
-
-
 def _cubes(run: Run) -> Iterator[Check]:
-    """Cubes are those of the run; seizures counted; the same seizures for all models."""
+    """Cubes are those of the run; seizures counted; the same seizures drawn as ever."""
     patients = list(run.setting["patients"])
-    found, stated, keys = 0, 0, 0
+    counts: dict[str, dict[str, int]] = {}
+    stated = 0
     for patient in patients:
         try:
             cube = run.cube(patient)
         except CubeError:
             continue
-        keys += 1
-        found += len(valid_seizures(cube))
+        counts |= evidence_counts([cube])
         stated += int(cube.attrs.get("seizures", cube.sizes["seizure"]))
-    yield "cubes that are those of the run", len(patients), keys
-    yield "seizures with a valid channel", stated, found
-    if keys == len(patients):
-        once, again = (_drawn(run, order) for order in (1, -1))
-        title = f"patients with other seizure subsets in another order, of {len(once)} matched"
-        yield title, 0, sum(once[name] != again[name] for name in once)
-
-
-def _drawn(run: Run, order: int) -> dict[str, list]:
-    matched = list(matched_patients(run).items())[::order]
-    return {
-        patient: [subsets(patient, seizures, count) for count in CONDITIONS.values()]
-        for patient, seizures in matched
-    }
+    yield "cubes that are those of the run", len(patients), len(counts)
+    yield "seizures with a valid channel", stated, sum(n["seizures"] for n in counts.values())
+    noted = [cell.folder.record.get("notes", {}).get("counts", {}) for cell in cells_of_ledger(run)]
+    wrong = sum(any(counts.get(p, n) != n for p, n in told.items()) for told in noted)
+    yield "cells that counted other seizures or windows than the cubes have", 0, wrong
+    if len(counts) == len(patients):
+        drawn = run.subsets is not None
+        note = f"of {len(run.subsets or {})} drawn" if drawn else "nothing drawn yet"
+        title = f"patients with other seizure subsets than were first drawn ({note})"
+        yield title, 0, len(changed_subsets(run)) if drawn else 0
 
 
 def claim(frame: pd.DataFrame) -> str:

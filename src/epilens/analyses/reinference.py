@@ -19,7 +19,7 @@ from epilens.analyses.tables import CORE
 from epilens.errors import LedgerError
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import metrics_of_rows
-from epilens.evaluation.run import Run
+from epilens.evaluation.run import Run, Subsets
 from epilens.evidence.views import Standardizer
 from epilens.fusion import fuse_scores
 from epilens.methods import METHODS
@@ -69,31 +69,72 @@ def matched_patients(run: Run) -> dict[str, list[int]]:
     return {patient: seizures for patient, seizures in seizures_of.items() if len(seizures) > 1}
 
 
-@lru_cache(maxsize=4)
+def drawn_subsets(run: Run) -> dict[str, dict[str, list[Subset]]]:
+    """Seizures of each repeat by matched patient and condition, as they are drawn today."""
+    return {
+        patient: {name: subsets(patient, seizures, n) for name, n in CONDITIONS.items()}
+        for patient, seizures in matched_patients(run).items()
+    }
+
+
+def changed_subsets(run: Run) -> list[str]:
+    """Patients whose seizures are drawn otherwise today than they were written down."""
+    drawn, written = _named_subsets(run), run.subsets or {}
+    return sorted(p for p in drawn | written if drawn.get(p) != written.get(p))
+
+
+def _named_subsets(run: Run) -> Subsets:
+    """By name: a seizure's place in the cube would hide that another one is there."""
+    named: Subsets = {}
+    for patient, conditions in drawn_subsets(run).items():
+        names = run.cube(patient)["seizure"].values.tolist()
+        named[patient] = {
+            condition: [[names[i] for i in chosen] for chosen in repeats]
+            for condition, repeats in conditions.items()
+        }
+    return named
+
+
+def _keep_subsets(run: Run) -> None:
+    """Write the subsets down when they are first drawn; refuse other ones later."""
+    if run.subsets is None:
+        run.write_subsets(_named_subsets(run))
+    if changed := changed_subsets(run):
+        raise LedgerError(
+            f"cross-seizure: expected the seizures that {run.folder} wrote down when they were "
+            f"first drawn, found others for {len(changed)} patients: {', '.join(changed[:5])}. "
+            "Find out what changed; to draw anew, remove its subsets.json."
+        )
+
+
 def subset_scores(run: Run) -> pd.DataFrame:
     """Metrics of the three models by patient, seed and condition, averaged over repeats."""
-    matched = matched_patients(run)
-    if not matched:
+    if not matched_patients(run):
         raise LedgerError(
             "cross-seizure: expected patients with two seizures or more, found none in "
             f"{run.cubes}."
         )
+    _keep_subsets(run)
+    return _scores_of_subsets(run)
+
+
+@lru_cache(maxsize=4)
+def _scores_of_subsets(run: Run) -> pd.DataFrame:
     with one_thread():
-        return pd.DataFrame(_all_rows(run, matched))
+        return pd.DataFrame(_all_rows(run, drawn_subsets(run)))
 
 
-def _all_rows(run: Run, matched: Mapping[str, list[int]]) -> list[dict[str, Any]]:
+def _all_rows(run: Run, drawn: Mapping[str, Mapping[str, list[Subset]]]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     test = run.split[run.split["partition"] == "test"]
     for fold, part in test.groupby("fold", sort=False):
         cells = [
             SeedAndFold.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])
         ]
-        for patient in (name for name in part["patient"] if name in matched):
+        for patient in (name for name in part["patient"] if name in drawn):
             cube = run.cube(patient)
-            chosen = {c: subsets(patient, matched[patient], n) for c, n in CONDITIONS.items()}
             for cell in cells:
-                rows += cell.rate(run, cube, chosen)
+                rows += cell.rate(run, cube, drawn[patient])
     return rows
 
 

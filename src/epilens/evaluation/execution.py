@@ -105,7 +105,10 @@ def run_cell(cell: Cell) -> None:
         ledger = with_thresholds(ledger)
     else:
         ledger = ledger.assign(threshold=fitted.threshold)
-    cell.folder.write(_record(cell, ledger, fitted), ledger, fitted.history, fitted.weights())
+    record = _record(cell, ledger, fitted)
+    # A method of another package may not offer them.
+    own = getattr(fitted, "threshold_scores", None)
+    cell.folder.write(record, ledger, fitted.history, fitted.weights(), own)
 
 
 def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:

@@ -129,8 +129,12 @@ def with_thresholds(ledger: pd.DataFrame) -> pd.DataFrame:
 
 def cell_threshold(cell: pd.DataFrame) -> float:
     """Threshold from the validation patients of one cell."""
-    validation = cell[cell["partition"] == "validation"]
-    groups = [part for _, part in validation.groupby("patient", sort=False)]
+    return selected_threshold(cell[cell["partition"] == "validation"])
+
+
+def selected_threshold(rows: pd.DataFrame) -> float:
+    """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
+    groups = [part for _, part in rows.groupby("patient", sort=False)]
     if not groups:
         raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
     p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]

@@ -3,7 +3,9 @@
 RUN/
 plan.toml  split.csv  run.json       what it began with: resolved plan, split, cohort
 ledger.parquet                       all methods
-cells/METHOD/seed-S_fold-F/          ledger, history, checkpoint, cell.json
+cells/METHOD/seed-S_fold-F/          ledger, history, checkpoint, cell.json; threshold_scores
+                                     where the method chose its threshold on others
+subsets.json                         seizures that the cross-seizure analysis drew
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ from epilens.storage import own_folder, replace_folder, write_atomically
 
 KIND = "a run"
 _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger.parquet"
+_SUBSETS, _OWN_SCORES = "subsets.json", "threshold_scores.parquet"
+OWN_SCORES = ["patient", "channel", "is_ez", "p_nez"]
+"""Columns of the scores on which a method chose its own threshold."""
+Subsets = dict[str, dict[str, list[list[str]]]]
+"""Patient → condition → the names of the seizures of each repeat."""
 
 
 @dataclass(frozen=True)
@@ -62,25 +69,40 @@ class CellFolder:
         """One row per epoch."""
         return pd.read_parquet(self.path / "history.parquet")
 
+    @property
+    def threshold_scores(self) -> pd.DataFrame | None:
+        """Scores on which the method itself chose its threshold; None: none that can be read."""
+        try:
+            return pd.read_parquet(self.path / _OWN_SCORES, columns=OWN_SCORES)
+        except (OSError, ValueError):
+            return None
+
     def write(
         self,
         record: Mapping[str, Any],
         ledger: pd.DataFrame,
         history: pd.DataFrame,
         weights: Mapping[str, Any],
+        threshold_scores: pd.DataFrame | None = None,
     ) -> None:
         """Write the cell, whole or not at all."""
         from safetensors.torch import save
 
-        epochs = io.BytesIO()
-        history.to_parquet(epochs, index=False)
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
         with replace_folder(self.path, "a cell") as folder:
             write_ledger(ledger, folder / _LEDGER)
-            (folder / "history.parquet").write_bytes(epochs.getvalue())
+            (folder / "history.parquet").write_bytes(_parquet(history))
+            if threshold_scores is not None:
+                (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
             if weights:
                 (folder / self.checkpoint.name).write_bytes(save(dict(weights)))
             (folder / "cell.json").write_text(text, encoding="utf-8")
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_parquet(file, index=False)
+    return file.getvalue()
 
 
 @dataclass(frozen=True)
@@ -176,6 +198,22 @@ class Run:
                 f"(key {key}), found another one. Give the cubes of this run."
             )
         return cube
+
+    @property
+    def subsets(self) -> Subsets | None:
+        """Seizures that the cross-seizure analysis drew first; None: it drew none yet."""
+        path = self.folder / _SUBSETS
+        if not path.exists():
+            return None
+        try:
+            written = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            return {}
+        return written if isinstance(written, dict) else {}
+
+    def write_subsets(self, drawn: Subsets) -> None:
+        """Write which seizures were drawn."""
+        write_atomically(self.folder / _SUBSETS, json.dumps(drawn, indent=1) + "\n")
 
     @cached_property
     def loco_run(self) -> Run:

@@ -36,6 +36,9 @@ class Fitted(Protocol):
     """Chosen by the method itself from fit and validation patients; None: by the protocol."""
     threshold_from: str
     """Whose scores choose the threshold: `validation patients` unless the method does itself."""
+    threshold_scores: pd.DataFrame | None
+    """The scores on which the method itself chose it (patient, channel, is_ez, p_nez), for the
+    audit; None: validation patients' scores."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
@@ -160,6 +163,18 @@ def prediction_rows(patient: xr.Dataset, p_nez: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"patient": patient.attrs["patient"], "channel": names, "p_nez": p_nez})
 
 
+def evidence_counts(patients: Sequence[xr.Dataset]) -> dict[str, dict[str, int]]:
+    """Seizures and windows of each patient in which some channel is valid.
+
+    For the notes of methods on features: recorded for auditing, never a column of their input.
+    """
+    valid = {patient.attrs["patient"]: patient["valid"].any("channel") for patient in patients}
+    return {
+        name: {"seizures": int(shown.any("window").sum()), "windows": int(shown.sum())}
+        for name, shown in valid.items()
+    }
+
+
 NO_HISTORY = pd.DataFrame({"epoch": pd.Series(dtype=int)})
 
 
@@ -173,6 +188,7 @@ class Scorer:
     notes: Mapping[str, Any] = field(default_factory=dict)
     tensors: Mapping[str, object] = field(default_factory=dict)
     threshold_from: str = VALIDATION
+    threshold_scores: pd.DataFrame | None = None
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""

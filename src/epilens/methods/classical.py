@@ -12,7 +12,7 @@ import xarray as xr
 
 from epilens.errors import MethodError
 from epilens.evidence.views import channel_table
-from epilens.methods import Method, Scorer, Training, seen_labels
+from epilens.methods import Method, Scorer, Training, evidence_counts, seen_labels
 from epilens.provenance import resolve
 
 
@@ -74,6 +74,7 @@ def fit_table(
         "columns": list(table.columns),
         "channels": len(table),
         "ez_channels": int((~is_nez).sum()),
+        "counts": evidence_counts([*training.fit, *training.validation]),
     }
 
     def p_nez(patient: xr.Dataset) -> np.ndarray:

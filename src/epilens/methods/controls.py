@@ -16,7 +16,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.views import channel_table
-from epilens.methods import Method, Scorer, Training, seen_channels, seen_labels
+from epilens.methods import (
+    Method,
+    Scorer,
+    Training,
+    evidence_counts,
+    seen_channels,
+    seen_labels,
+)
 from epilens.methods.classical import relative_table
 from epilens.methods.segments import usable, without_segments
 from epilens.plan import TrainingPlan
@@ -64,7 +71,8 @@ def _fit(
     from epilens.networks.controls import weighted_share
     from epilens.networks.training import Lesson, build, fit_network, predict
 
-    columns = channel_table(training.fit[0]).shape[1]
+    names = list(channel_table(training.fit[0]))
+    columns = len(names)
     fill = _column_means([table_of(patient)[:, :columns] for patient in training.fit])
     is_ez = np.concatenate([seen_labels(patient) for patient in training.fit])
     nez_weight = float(is_ez.sum() / (~is_ez).sum())
@@ -85,7 +93,11 @@ def _fit(
     return Scorer(
         lambda patient: predict(network, _as_tensors(patient, table_of, fill)),
         fit_network(network, lesson),
-        notes={"nez_weight": nez_weight},
+        notes={
+            "columns": names,
+            "nez_weight": nez_weight,
+            "counts": evidence_counts([*training.fit, *training.validation]),
+        },
         tensors=dict(network.state_dict()),
     )
 

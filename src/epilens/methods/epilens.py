@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from epilens.evidence.views import Standardizer
-from epilens.methods import Method, Scorer, Training
+from epilens.methods import Method, Scorer, Training, evidence_counts
 from epilens.provenance import resolve
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork
     return FittedNetwork(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
         fit_network(network, lesson),
+        notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=_tensors(network, standardizer),
         network=network,
         standardizer=standardizer,

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
-from epilens.methods import Method, Scorer, Training, seen_channels
+from epilens.methods import Method, Scorer, Training, prediction_rows, seen_channels
 from epilens.methods.segments import usable, with_segments, without_segments
 from epilens.plan import Plan
 from epilens.thresholds import select_threshold
@@ -108,6 +108,10 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     unseen_by = {name: inner[k][0] for name, k in zip(names, folds, strict=True)}
     out_of_fold = [net.p_nez(unseen_by[n], w) for n, w in zip(names, windows, strict=True)]
     threshold, _ = select_threshold(out_of_fold, [w.is_ez for w in windows])
+    scores = [
+        prediction_rows(patient, p).assign(is_ez=w.is_ez)
+        for patient, p, w in zip(patients, out_of_fold, windows, strict=True)
+    ]
 
     def p_nez(patient: xr.Dataset) -> Floats:
         lost.update(without_segments([patient]))
@@ -132,6 +136,7 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
         notes | steps.about(final[0]),
         {k: v for fold, (n, _) in trained.items() for k, v in steps.tensors(n, fold).items()},
         threshold_from="inner folds",
+        threshold_scores=pd.concat(scores, ignore_index=True),
     )
 
 

@@ -15,8 +15,17 @@ import pandas as pd
 import xarray as xr
 
 from epilens.errors import MethodError
+from epilens.evaluation.ledger import selected_threshold
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS, Fitted, Method, Training, code_modules, seen_channels
+from epilens.methods import (
+    METHODS,
+    VALIDATION,
+    Fitted,
+    Method,
+    Training,
+    code_modules,
+    seen_channels,
+)
 from epilens.plan import Plan
 from epilens.provenance import FLOOR, digest_of, modules_behind
 from epilens.testing.patients import make_patient
@@ -175,6 +184,17 @@ def notes_are_json(trial: Trial) -> None:
     trial.expect(isinstance(trial.fitted.history, pd.DataFrame), "a history", "none")
 
 
+def keeps_what_chose_its_threshold(trial: Trial) -> None:
+    """A threshold that was not chosen on validation patients can be chosen again."""
+    if trial.fitted.threshold_from == VALIDATION:
+        return
+    kept = getattr(trial.fitted, "threshold_scores", None)
+    trial.expect(kept is not None, "the scores that chose its threshold", "none")
+    again = selected_threshold(pd.DataFrame(kept))
+    found = f"{trial.fitted.threshold}, they select {again}"
+    trial.expect(again == trial.fitted.threshold, "the threshold that its scores select", found)
+
+
 def hashes_the_code_that_runs(trial: Trial) -> None:
     """Whatever runs in a fit and a prediction is behind the key of its results."""
     origin = _origin(trial.method)
@@ -224,6 +244,7 @@ METHOD_CHECKS: tuple[Callable[[Trial], None], ...] = (
     follows_the_channels,
     says_what_it_lacks,
     notes_are_json,
+    keeps_what_chose_its_threshold,
     hashes_the_code_that_runs,
 )
 """The contract, one sentence each."""
