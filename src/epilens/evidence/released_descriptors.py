@@ -8,6 +8,7 @@ without band limits (`filter.band = "none"`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ import scipy.signal
 from numpy.typing import NDArray
 
 from epilens.evidence.descriptors import ENTROPY_EPSILON, NINE, Descriptor
+from epilens.plan import PAPER_NINE
 
 Array = NDArray[Any]
 
@@ -73,3 +75,15 @@ def _released(row: Descriptor) -> Descriptor:
 ENTRIES = tuple(_released(row) for row in NINE)
 """In the paper's order."""
 RELEASED_NINE = tuple(row.name for row in ENTRIES)
+
+
+def which_descriptors(names: Sequence[str]) -> str:
+    """What people call a choice of descriptors: one of the two nines, or the names.
+
+    Examples
+    --------
+    >>> which_descriptors(PAPER_NINE), which_descriptors(["rms", "variance"])
+    ("the paper's nine", 'rms, variance')
+    """
+    known = {PAPER_NINE: "the paper's nine", RELEASED_NINE: "the released code's nine"}
+    return known.get(tuple(names), ", ".join(names))
