@@ -330,6 +330,13 @@ def localize(
         list[str] | None, typer.Option(help="Another model or method to rank the contacts.")
     ] = None,
     plan: PlanFile = None,
+    force_descriptors: Annotated[
+        bool,
+        typer.Option(
+            "--force-descriptors",
+            help="Apply a model to descriptors that it was not trained on, with a caution.",
+        ),
+    ] = False,
 ) -> None:
     """Rank the contacts of one new patient: a page to pass on, and a BIDS table.
 
@@ -349,6 +356,7 @@ def localize(
         plan=None if plan is None else _plan(plan, None, None),
         resected=read_resection(resected),
         compare=compare or (),
+        force_descriptors=force_descriptors,
     )
     typer.echo(run_localize(request, out))
 

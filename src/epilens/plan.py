@@ -63,6 +63,10 @@ class QualityPlan(Section):
 class FilterPlan(Section):
     """Zero-phase Butterworth band limits, and mains."""
 
+    band: Literal["butterworth", "none"] = "butterworth"
+    """What is done before the cube's windows are described. `none`: the signal as it was recorded,
+    which is what the authors' released code describes and its checkpoints were trained on. Signals
+    for pages and for methods that read them are limited in any case; mains are `notch` alone."""
     low_hz: Annotated[float, Field(gt=0)] = 1.0
     high_hz: Annotated[float, Field(gt=0)] = 150.0
     order: Annotated[int, Field(ge=1, le=16)] = 4

@@ -54,13 +54,15 @@ class Origin:
 
 
 class Registry(Mapping[str, Row], Generic[Row]):
-    """Rows by name: of a module, or of all modules of a package, and of plugins.
+    """Rows by name: of modules, or of all modules of a package, and of plugins.
 
-    `place` is imported on first use; `group` is the entry-point group of plugins.
+    `place` (one, or several in this order) is imported on first use; `group` is the entry-point
+    group of plugins.
     """
 
-    def __init__(self, place: str, kind: str, group: str = ""):
-        self._place, self._kind, self._group = place, kind, group
+    def __init__(self, place: str | tuple[str, ...], kind: str, group: str = ""):
+        self._places = (place,) if isinstance(place, str) else place
+        self._kind, self._group = kind, group
 
     @cached_property
     def _found(self) -> dict[str, tuple[Row, Origin]]:
@@ -76,13 +78,14 @@ class Registry(Mapping[str, Row], Generic[Row]):
         return rows
 
     def _own_modules(self) -> Iterator[ModuleType]:
-        place = import_module(self._place)
-        if not hasattr(place, "__path__"):
-            yield place
-            return
-        for module in pkgutil.iter_modules(place.__path__):
-            if not module.name.startswith("_"):  # what several rows share
-                yield import_module(f"{self._place}.{module.name}")
+        for name in self._places:
+            place = import_module(name)
+            if not hasattr(place, "__path__"):
+                yield place
+                continue
+            for module in pkgutil.iter_modules(place.__path__):
+                if not module.name.startswith("_"):  # what several rows share
+                    yield import_module(f"{name}.{module.name}")
 
     def _add_plugin(self, point: EntryPoint, kinds: tuple[type, ...], rows: dict) -> None:
         """Rows of another package; whatever is wrong with it must not stop ours."""

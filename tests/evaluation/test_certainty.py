@@ -22,7 +22,7 @@ from epilens.evaluation.likeness import (
     seizure_keys,
     usual_limit,
 )
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 
 
@@ -142,7 +142,7 @@ def test_certainty_is_plain_json_without_names(certainty):
     text = json.dumps(tree)
     assert json.loads(text) == tree
     assert "sub-" not in text
-    assert len(tree["evidence"]["middle"]) == len(evidence_names(DESCRIPTORS)) == 27
+    assert len(tree["evidence"]["middle"]) == len(evidence_names(PAPER_NINE)) == 27
 
 
 def test_certainty_survives_json(certainty):
@@ -191,7 +191,7 @@ def test_a_larger_unit_moves_levels_and_leaves_changes_alone(cohort):
     cube = cohort[1]
     louder = cube.assign(x=cube["x"] * np.float32(4))
     names, before, after = (
-        evidence_names(DESCRIPTORS),
+        evidence_names(PAPER_NINE),
         evidence_summary(cube),
         evidence_summary(louder),
     )

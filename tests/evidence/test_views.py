@@ -14,8 +14,8 @@ from scipy.stats import rankdata
 
 from epilens.evidence.cube import is_reference
 from epilens.evidence.describe import describe
-from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.views import VIEWS, Standardizer, channel_table, state_descriptors, views
+from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube, make_recording
 
 
@@ -151,7 +151,7 @@ def test_the_channel_table_has_88_labelled_columns(gappy):
     assert table.columns[43] == "mean/state_abs_delta/variance"
     assert table.columns[44] == "std/abs/log_delta_power"
     assert table.columns.is_unique
-    columns = [list(DESCRIPTORS).index(name) for name in state_descriptors(DESCRIPTORS)]
+    columns = [list(PAPER_NINE).index(name) for name in state_descriptors(PAPER_NINE)]
     expected = table_by_hand(by_hand(gappy), gappy["valid"].values, columns)
     np.testing.assert_allclose(table.values, expected, rtol=1e-4, atol=1e-4)
     assert VIEWS == ("abs", "delta", "z_delta", "log_ratio")

@@ -6,7 +6,7 @@ import localize_by_hand as by_hand
 import numpy as np
 import pytest
 
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.descriptors import NINE
 from epilens.localization.timing import first_sustained, time_evidence
 from epilens.testing import make_cube
 
@@ -44,7 +44,7 @@ def test_deviations_are_those_of_the_rule(cube, timing):
 
 def test_recruitment_is_the_first_rise_of_fast_activity(cube, timing):
     start, valid = cube["start_s"].values, cube["valid"].values
-    fast = [d for d, row in enumerate(DESCRIPTORS.values()) if row.fast]
+    fast = [d for d, row in enumerate(NINE) if row.fast]
     for s in range(3):
         for c in range(5):
             searched = [bool(valid[s, w, c] and start[s, w] >= -10) for w in range(59)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from epilens.errors import DataError
-from epilens.evidence.descriptors import DESCRIPTORS, rows_of
+from epilens.evidence.descriptors import rows_of
 from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
 from epilens.localization.explain import Explanation
 from epilens.localization.timing import time_evidence
@@ -16,8 +16,8 @@ from epilens.localization.words import tell, tell_agreement, tell_score
 from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 
-HIGH_GAMMA = list(DESCRIPTORS).index("log_high_gamma_power")
-LINE_LENGTH = list(DESCRIPTORS).index("line_length")
+HIGH_GAMMA = list(PAPER_NINE).index("log_high_gamma_power")
+LINE_LENGTH = list(PAPER_NINE).index("line_length")
 
 
 def quiet(S=4, C=5):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import pickle
-from pathlib import Path
 
 import networks_by_hand
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from checkpoints import checkpoint
 
 from epilens.errors import ModelError
+from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.encoder import EncoderSpec
@@ -26,63 +27,10 @@ from epilens.networks.model import (
     sign,
 )
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
-from epilens.networks.released import import_released, read_checkpoint
+from epilens.networks.released import RELEASED_PLAN, import_released, read_checkpoint
 from epilens.networks.training import as_tensors, build
+from epilens.plan import Plan
 from epilens.testing import make_cube
-
-# The released code's names, as its description lists them, for each of ours.
-THEIRS = {
-    "encoder.window_context.inward.": "encoder.window_context.attention.in_proj_",
-    "encoder.window_context.outward.": "encoder.window_context.attention.out_proj.",
-    "encoder.window_context.norm.": "encoder.window_context.normalization.",
-    "encoder.patient_context.inward.": "encoder.patient_context.attention.in_proj_",
-    "encoder.patient_context.outward.": "encoder.patient_context.attention.out_proj.",
-    "encoder.patient_context.norm.": "encoder.patient_context.normalization.",
-    "encoder.projection.": "encoder.patient_projection.",
-    "tail.norm.": "seizure_head.0.",
-    "tail.w_q.": "seizure_head.1.",
-    "tail.gamma": "residual_gate",
-    "seizure_head.": "seizure_ez_head.",
-}
-
-
-def their_name(name: str) -> str:
-    for ours, theirs in THEIRS.items():
-        if name.startswith(ours):
-            return theirs + name.removeprefix(ours)
-    return name
-
-
-def random_state(network: torch.nn.Module, seed: int) -> dict[str, torch.Tensor]:
-    rng = np.random.default_rng(seed)
-    return {
-        name: torch.from_numpy(rng.normal(0, 0.3, tuple(value.shape)).astype(np.float32))
-        for name, value in network.state_dict().items()
-    }
-
-
-def checkpoint(path: Path, name: str, seed: int = 42, fold: int = 0, **changes) -> dict:
-    """A checkpoint in the released format; returns our names → weights."""
-    spec = EncoderSpec(projection=True)
-    network = PRQNet(PRQSpec(spec)) if name == "prq" else BCRNet(type(BCRNet().spec)(spec))
-    state = random_state(network, seed + (name == "prq"))
-    rng = np.random.default_rng(3)
-    content = {
-        "model": {their_name(key): value for key, value in state.items()},
-        "standardizer_mean": rng.normal(size=36).astype(np.float32),
-        "standardizer_scale": rng.uniform(0.5, 2, 36).astype(np.float32),
-        "branch": name,
-        "seed": seed,
-        "outer_fold": fold,
-        "quantile": 0.10,
-        "use_temporal": True,
-        "use_patient_relative": True,
-        "temporal_aggregation": "quantile",
-        "quantile_control": False,
-    }
-    torch.save(content | changes, path)
-    return {key: value.double().numpy() for key, value in state.items()}
-
 
 ASSURANCE = {
     "patients": 12,
@@ -97,6 +45,12 @@ ASSURANCE = {
 @pytest.fixture(scope="module")
 def cube():
     return make_cube(seizures=2, channels=5, fs=128.0)
+
+
+@pytest.fixture(scope="module")
+def released_cube(cube):
+    """The same numbers under the names that imported models read."""
+    return cube.assign_coords(descriptor=list(RELEASED_NINE))
 
 
 @pytest.fixture
@@ -239,7 +193,10 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path):
         open_model(tmp_path)
 
 
-def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pass(cube, tmp_path):
+def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pass(
+    released_cube, tmp_path
+):
+    cube = released_cube
     fitted = Standardizer.fit([cube])
     mean, scale = (v.ravel().astype(np.float32) for v in (fitted.mean, fitted.scale))
     arrays = {"standardizer_mean": mean, "standardizer_scale": scale}
@@ -259,7 +216,7 @@ def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pas
     assert "no threshold" in model.about["notes"][0]
 
 
-def test_an_imported_model_can_be_saved_and_opened(cube, tmp_path):
+def test_an_imported_model_can_be_saved_and_opened(released_cube, tmp_path):
     paths = []
     for fold in (0, 1):
         for name in ("prq", "bcr"):
@@ -268,7 +225,37 @@ def test_an_imported_model_can_be_saved_and_opened(cube, tmp_path):
     model = import_released(paths)
     again = open_model(save_model(model, tmp_path / "model"))
     assert len(again.members) == 2
-    pd.testing.assert_frame_equal(again.predict(cube), model.predict(cube))
+    pd.testing.assert_frame_equal(again.predict(released_cube), model.predict(released_cube))
+
+
+def test_an_imported_model_knows_the_released_descriptors_and_its_card_tells_them(tmp_path, cube):
+    for name in ("prq", "bcr"):
+        checkpoint(tmp_path / f"{name}.pt", name)
+    model = import_released([tmp_path / "prq.pt", tmp_path / "bcr.pt"])
+    path = save_model(model, tmp_path / "model")
+    again = open_model(path)
+    assert again.descriptors == RELEASED_NINE
+    plan = Plan.of(dict(again.about["plan"]))
+    assert plan == RELEASED_PLAN
+    assert (plan.descriptors, plan.filter.band) == (RELEASED_NINE, "none")
+    card = (path / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "trained on the descriptors: the released code's nine" in card
+    assert "without band limits; all else is the paper's" in card
+    with pytest.raises(ModelError, match=r"expected the descriptors released_.* found log_delta"):
+        again.predict(cube)
+
+
+def test_the_card_names_the_descriptors_of_a_trained_model(model, fewer, tmp_path):
+    for one, told in ((model, "the paper's nine"), (fewer[0], ", ".join(FEWER))):
+        path = save_model(one, tmp_path / "model", force=True)
+        card = (path / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert f"- trained on the descriptors: {told}\n" in card
+
+
+def test_descriptors_are_forced_only_where_they_are_as_many(model, released_cube, fewer):
+    model.check(released_cube, force_descriptors=True)
+    with pytest.raises(ModelError, match="that the model was trained on, found rms, line_length"):
+        model.check(fewer[1], force_descriptors=True)
 
 
 class Evil:

@@ -27,7 +27,7 @@ _REQUIRED = {
 }
 _LABELS = ("is_ez",)
 # What a method may know beside the numbers; a list of what is allowed cannot forget a leak.
-_NEUTRAL = ("patient", "montage", "reference", "plan_digest", "key")
+_NEUTRAL = ("patient", "montage", "band", "reference", "plan_digest", "key")
 
 
 def is_reference(cube: xr.Dataset) -> xr.DataArray:

@@ -159,7 +159,7 @@ def _coords(seizures: Seizures, grids: Sequence[Grid], plan: Plan) -> dict[str, 
         "sampling_rate_hz": ("seizure", np.array(rates)),
     }
     for row in rows:
-        if row.name == HIGH_GAMMA:
+        if row.band_hz == DESCRIPTORS[HIGH_GAMMA].band_hz:
             covered = np.array([row.covered(fs) for fs in rates])
             coords["high_gamma_covered"] = ("seizure", covered)
     return coords
@@ -174,6 +174,7 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
         "modality": "/".join(sorted({r.modality for r in about})),
         "space": _positions(seizures).space,
         "montage": plan.montage.scheme,
+        "band": plan.filter.band,
         "reference": plan.windows.reference,
         "plan_digest": plan.digest,
     }

@@ -55,7 +55,7 @@ class Descriptor:
     @property
     def band(self) -> str:
         """Its band as the audit calls it."""
-        return self.name.removeprefix("log_").removesuffix("_power").replace("_", " ")
+        return self.name.rpartition("log_")[2].removesuffix("_power").replace("_", " ")
 
     def covered(self, fs: float) -> float:
         """Share of its band that lies below Nyquist; 1 where it has none."""
@@ -190,7 +190,9 @@ NINE = (
 """The paper's, in its order: `epilens.evidence.fused` computes them together."""
 ENTRIES = NINE
 DESCRIPTORS: Registry[Descriptor] = Registry(
-    "epilens.evidence.descriptors", "descriptor", "epilens.descriptors"
+    ("epilens.evidence.descriptors", "epilens.evidence.released_descriptors"),
+    "descriptor",
+    "epilens.descriptors",
 )
 HIGH_GAMMA = "log_high_gamma_power"
 

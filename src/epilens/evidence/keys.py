@@ -14,7 +14,7 @@ from typing import Any
 
 from epilens.data.recording import SeizureRun
 from epilens.data.scan import Patient
-from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
 from epilens.evidence.seizures import Store
 from epilens.plan import Plan
 from epilens.provenance import code_digest, digest_of
@@ -40,8 +40,8 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
 def store_key(store: Store, recordings: str, plan: Plan) -> str:
     """Digest of all that a store depends on."""
     names = plan.descriptors if "descriptors" in store.sections else ()
-    origins = [DESCRIPTORS.origin(name) for name in names]
-    others = {origin.module for origin in origins if origin.package != "epilens"}
+    # The module of the paper's rows is behind every cube; others only behind those that name them.
+    others = {DESCRIPTORS.origin(name).module for name in names} - {Descriptor.__module__}
     return digest_of(
         {
             "recordings": recordings,

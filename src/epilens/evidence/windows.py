@@ -56,7 +56,7 @@ def notch_response(
 @lru_cache(maxsize=32)
 def _gain(n: int, fs: float, plan: FilterPlan, mains_hz: float | None) -> NDArray[np.float32]:
     f = scipy.fft.rfftfreq(n, 1 / fs)
-    gain = response(f, fs, plan)
+    gain = np.ones_like(f) if plan.band == "none" else response(f, fs, plan)
     if plan.notch != "none" and mains_hz:
         gain *= notch_response(f, fs, mains_hz, harmonics=plan.notch == "auto")
     return gain.astype(np.float32)
@@ -69,11 +69,13 @@ def band_limit(
     mains_hz: float | None = None,
     pad_s: float = RINGS_S,
 ) -> NDArray[np.float32]:
-    """Zero-phase band limits along the last axis.
+    """Zero-phase band limits along the last axis; `x` itself where the plan has none and no notch.
 
     Both ends are continued for `pad_s` by reflection through the end points, as
     `scipy.signal.sosfiltfilt` does. What still rings from there dies within `RINGS_S`.
     """
+    if plan.band == "none" and not (plan.notch == "auto" and mains_hz):
+        return x
     samples = x.shape[-1]
     pad = min(samples - 1, round(pad_s * fs))
     n = scipy.fft.next_fast_len(samples + 2 * pad, real=True)

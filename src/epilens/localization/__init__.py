@@ -37,6 +37,7 @@ class Request:
     plan: Plan | None = None
     resected: str | Collection[str] | None = None
     compare: Sequence[Model | Source | str | Path] = ()
+    force_descriptors: bool = False
 
 
 def localize(
@@ -51,6 +52,7 @@ def localize(
     plan: Plan | None = None,
     resected: str | Collection[str] | None = None,
     compare: Iterable[Model | Source | str | Path] = (),
+    force_descriptors: bool = False,
     tick: Ticks | StepFunction | None = None,
 ) -> Localization:
     """Rank the contacts of one patient, with evidence.
@@ -70,11 +72,15 @@ def localize(
     exclude : names
         Channels to leave out.
     plan : Plan
-        For training-free methods. A model brings its own; another one is refused.
+        For training-free methods. A model brings its own; one that describes other evidence is
+        refused.
     resected : str or names
         A planned or performed resection, as a list of contacts; `labels`: the dataset's EZ labels.
     compare : models or methods
         Others to rank the same contacts.
+    force_descriptors : bool
+        Apply a model to a plan or cube with other descriptors or filters than it was trained on, if
+        the descriptors are as many. A caution says so.
     tick : function of (note, steps)
         Told what is being done.
 
@@ -87,7 +93,5 @@ def localize(
     from epilens.localization.result import assemble
 
     onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
-    request = Request(
-        patient, model, onsets, electrodes, space, code, exclude, plan, resected, compare
-    )
-    return assemble(request, Ticks.of(tick))
+    given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
+    return assemble(Request(patient, model, *given), Ticks.of(tick))

@@ -64,8 +64,10 @@ class PatientCertainty:
         return any(caution.level == "abstain" for caution in self.cautions)
 
 
-def assess(evidence: Evidence, source: Source, scores: Scores) -> PatientCertainty:
-    """All that can be said about how sure the scores of a patient are."""
+def assess(
+    evidence: Evidence, source: Source, scores: Scores, others: Sequence[Source] = ()
+) -> PatientCertainty:
+    """All that can be said about how sure the scores of a patient are; others are only compared."""
     cube, p_nez, certainty = evidence.cube, scores.p_nez, source.certainty
     agreement = seizure_agreement(scores.per_seizure, evidence.shown)
     alike: tuple[Likeness, ...] = ()
@@ -75,6 +77,8 @@ def assess(evidence: Evidence, source: Source, scores: Scores) -> PatientCertain
     if certainty is not None and (again := certainty.recognised(cube)):
         text = f"{again} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
         cautions.append(Caution("caution", text + "scores look better than they are."))
+    for one in (source, *others):
+        cautions += [Caution("caution", text) for text in one.doubts(cube)]
     return PatientCertainty(
         probability=None if certainty is None else certainty.calibration.probability(p_nez),
         sets=contact_sets(p_nez, () if certainty is None else certainty.sets),

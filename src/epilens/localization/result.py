@@ -112,8 +112,9 @@ class Localization(Evidence):
 def assemble(request: Request, tick: Ticks) -> Localization:
     """Gather a patient's evidence, score it, and say everything about it."""
     tick.expect(3)
-    source = open_source(request.model, request.plan)
-    others = [open_source(other, source.plan) for other in request.compare]
+    force = request.force_descriptors
+    source = open_source(request.model, request.plan, force)
+    others = [open_source(other, source.plan, force) for other in request.compare]
     evidence = gather(request, source, {one.store for one in (source, *others)}, tick)
     tick("scoring")
     scores = source.score(evidence.whole)
@@ -126,7 +127,7 @@ def assemble(request: Request, tick: Ticks) -> Localization:
         **vars(evidence),
         about=_about(source, evidence.cube),
         scores=scores,
-        certainty=assess(evidence, source, scores),
+        certainty=assess(evidence, source, scores, others),
         timing=timing,
         k=k,
         why=why,

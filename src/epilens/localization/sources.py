@@ -14,15 +14,20 @@ from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.cube import blind
+from epilens.evidence.released_descriptors import which_descriptors
 from epilens.fusion import fuse_scores
 from epilens.localization.explain import Explanation, explain
+from epilens.localization.trained_on import (
+    EVIDENCE,
+    FORCED,
+    differing,
+    other_descriptors,
+    other_layout,
+)
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model, assured, open_model
 from epilens.plan import Plan
-
-EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
-"""Fields of a plan that change the evidence."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +58,23 @@ class ModelSource:
     store = "cube"
     """What is read: the cube, or a store beside it."""
 
-    def __init__(self, model: Model, name: str = "model"):
+    def __init__(self, model: Model, name: str = "model", force_descriptors: bool = False):
         self.model, self.name, self.title = model, name, "EpiLENS model (PRQ-Net + BCR-Net)"
+        self.force_descriptors = force_descriptors
         self.threshold: float | None = model.threshold
         self.simulated = bool(model.about.get("simulated"))
         self.certainty: Certainty | None = None
         if model.assurance:
             self.certainty = Certainty.from_json(model.assurance, who=name)
         stored = model.about.get("plan")
-        self.plan = Plan.of(dict(stored), who=f"{name}: its plan") if stored else Plan()
+        stored = stored or {"descriptors": model.descriptors}
+        self.trained_with = Plan.of(dict(stored), who=f"{name}: its plan")
+        self.plan = self.trained_with
+        """By which evidence is described."""
 
     def score(self, patient: xr.Dataset) -> Scores:
         """Mean over members; the windows are embedded once for all seizures and each of them."""
-        self.model.check(patient)
+        self.model.check(patient, self.force_descriptors)
         views, members = Views.of(patient), self.model.members
         branches = [branch for member in members for branch in (member.prq, member.bcr)]
         p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
@@ -94,10 +103,24 @@ class ModelSource:
             ("fusion", f"{1 - model.weight:.2f} PRQ-Net + {model.weight:.2f} BCR-Net"),
             ("called EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
+            ("trained on", f"descriptors: {which_descriptors(model.descriptors)}"),
             ("plan", str(about.get("plan_digest", "none; the paper's is taken"))),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
             *(("how sure", line) for line in assured(model.assurance)),
             *(("note", str(note)) for note in about.get("notes", [])),
+        ]
+
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        """What speaks against scores of this cube: evidence that was forced upon the model."""
+        others = [
+            *other_descriptors(cube, self.trained_with),
+            *differing(self.trained_with, self.plan, ("filter",)),
+        ]
+        if not others:
+            return []
+        return [
+            f"{self.name} was forced upon evidence that is not what it was trained on: "
+            f"{'; '.join(dict.fromkeys(others))}. Its scores may mean nothing."
         ]
 
     def notes(self) -> list[str]:
@@ -131,6 +154,7 @@ class MethodSource:
     """A method that needs no training, so it has no threshold and knows nothing about certainty."""
 
     is_model = False
+    force_descriptors = False
     simulated = False
     threshold: float | None = None
     certainty: Certainty | None = None
@@ -164,6 +188,10 @@ class MethodSource:
             ("plan", self.plan.digest),
         ]
 
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        """None: it was trained on nothing."""
+        return []
+
     def notes(self) -> list[str]:
         """A method without training knows nothing about how sure it is."""
         return [
@@ -176,15 +204,17 @@ class MethodSource:
 Source = ModelSource | MethodSource
 
 
-def open_source(given: Model | Source | str | Path, plan: Plan | None = None) -> Source:
+def open_source(
+    given: Model | Source | str | Path, plan: Plan | None = None, force_descriptors: bool = False
+) -> Source:
     """A source from a model, its folder, or the name of a training-free method."""
     if isinstance(given, Model):
-        return _with_plan(ModelSource(given), plan)
+        return _with_plan(ModelSource(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
     path = Path(str(given))
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
-        return _with_plan(ModelSource(open_model(path), path.name), plan)
+        return _with_plan(ModelSource(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)
 
 
@@ -204,46 +234,41 @@ def _training_free(name: str) -> Method:
 
 
 def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
-    """The source, if a plan that the user gives describes evidence as the model's does."""
-    if plan is not None and (differences := differing(source.plan, plan)):
-        raise ModelError(
-            f"{source.name}: expected the plan that it was trained with, found another: "
-            f"{'; '.join(differences)}. Leave the plan out, or train a model with this one."
-        )
-    return source
+    """The source, if a plan that the user gives describes evidence as the model's does.
 
-
-def differing(model: Plan, other: Plan) -> list[str]:
-    """Differences of two plans in what changes the evidence, as text."""
-    return [
-        f"{field} is {theirs!r}, the model's {ours!r}"
-        for field, ours, theirs in model.differences(other)
-        if field.partition(".")[0] in EVIDENCE
-    ]
+    Where other descriptors are forced, evidence is described by the plan that is given.
+    """
+    if plan is None or not (differences := differing(source.plan, plan)):
+        return source
+    others = [section for section in EVIDENCE if section not in FORCED]
+    alike = len(plan.descriptors) == len(source.model.descriptors)
+    forceable = alike and not differing(source.plan, plan, others)
+    if source.force_descriptors and forceable:
+        source.plan = plan
+        return source
+    raise ModelError(
+        f"{source.name}: expected the plan that it was trained with, found another: "
+        f"{'; '.join(differences)}. Leave the plan out, or train a model with this one."
+        f"{_how_to_force(source, forceable)}"
+    )
 
 
 def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
-    plan, differences = source.plan, []
-    descriptors = cube["descriptor"].values.tolist()
-    if descriptors != list(plan.descriptors):
-        differences.append(f"descriptors are {', '.join(descriptors)}")
-    wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
-    for field, ours in wanted.items():
-        if cube.attrs.get(field, ours) != ours:
-            differences.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
-    start, stop = cube["start_s"].values, cube["stop_s"].values
-    # Fractional rates move windows by less than a sample of the slowest recording.
-    grid = {
-        "windows.start_s": (plan.windows.start_s, start[:, 0]),
-        "windows.length_s": (plan.windows.length_s, (stop - start)[:, 0]),
-        "windows.stride_s": (plan.windows.stride_s, np.diff(start, axis=1)[:, 0]),
-    }
-    for field, (ours, theirs) in grid.items():
-        if np.abs(theirs - ours).max() > 0.02:
-            differences.append(f"{field} is {theirs[0]:g}, expected {ours:g}")
-    if differences:
-        raise ModelError(
-            f"{cube.attrs.get('patient', 'cube')}: expected evidence as {source.name} was trained "
-            f"on, found: {'; '.join(differences)}. Describe the patient with the model's plan."
-        )
+    layout, others = other_layout(cube, source.plan), other_descriptors(cube, source.plan)
+    forceable = cube.sizes["descriptor"] == len(source.plan.descriptors) and not layout
+    if not others + layout or (source.force_descriptors and forceable):
+        return
+    raise ModelError(
+        f"{cube.attrs.get('patient', 'cube')}: expected evidence as {source.name} was trained on, "
+        f"found: {'; '.join(others + layout)}. Describe the patient with the model's plan."
+        f"{_how_to_force(source, forceable)}"
+    )
+
+
+def _how_to_force(source: Source, forceable: bool) -> str:
+    if not source.is_model:
+        return ""
+    if not source.force_descriptors:
+        return " To apply the model nevertheless: --force-descriptors." if forceable else ""
+    return " Only filters and other descriptors of the same number can be forced."

@@ -26,6 +26,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from epilens.errors import ModelError
+from epilens.evidence.released_descriptors import which_descriptors
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.fusion import fuse_scores
 from epilens.networks.bcr import BCRNet
@@ -86,10 +87,15 @@ class Model:
     views: tuple[str, ...] = VIEWS
     """What it was trained on, in the order of its standardizers."""
 
-    def check(self, cube: xr.Dataset) -> None:
-        """Refuse a patient whose evidence is not what the networks were trained on."""
+    def check(self, cube: xr.Dataset, force_descriptors: bool = False) -> None:
+        """Refuse a patient whose evidence is not what the networks were trained on.
+
+        `force_descriptors` lets others pass, if they are as many: whoever forces must say so.
+        """
         descriptors = tuple(cube["descriptor"].values.tolist())
-        if (descriptors, VIEWS) != (self.descriptors, self.views):
+        same = descriptors == self.descriptors
+        readable = same or (force_descriptors and len(descriptors) == len(self.descriptors))
+        if not readable or self.views != VIEWS:
             raise ModelError(
                 f"{cube.attrs.get('patient', 'cube')}: expected the descriptors "
                 f"{', '.join(self.descriptors)} (as {', '.join(self.views)}) that the model was "
@@ -283,6 +289,7 @@ def card(tree: Mapping[str, Any]) -> str:
         f"- fusion: {1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net",
         f"- called EZ where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
+        f"- trained on the descriptors: {which_descriptors(tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
         *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
         *(f"- {line}" for line in assured(tree.get("assurance", {}))),

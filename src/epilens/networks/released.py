@@ -12,9 +12,10 @@ from numpy._core import multiarray
 from torch import Tensor
 
 from epilens.errors import ModelError
+from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer
 from epilens.networks.model import NETWORKS, Branch, Model, group_members
-from epilens.plan import PAPER_NINE
+from epilens.plan import FilterPlan, Plan
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
 # Their names → ours. Sequential numbers and torch's attention layout are the same on both sides.
@@ -32,21 +33,33 @@ _RENAMED = (
     ("residual_gate", "tail.gamma"),
 )
 
+RELEASED_PLAN = Plan(
+    name="released", filter=FilterPlan(band="none"), descriptors=RELEASED_NINE, methods=("cdel",)
+)
+"""What the checkpoints were trained on: that code's descriptors of the unfiltered signal."""
+
 
 def import_released(paths: Sequence[str | Path]) -> Model:
     """A model from released checkpoints, one file per branch, seed and fold.
 
-    The checkpoints hold no threshold; 0.5 is set, and the card says so.
+    The checkpoints hold neither threshold nor plan: 0.5 is set, evidence is described as that code
+    does, and the card says so.
     """
     if not paths:
         raise ModelError("model import: expected checkpoints, found none. Name the .pt files.")
     branches = [_branch(Path(path), read_checkpoint(Path(path))) for path in paths]
     about = {
         "source": "checkpoints of the authors' released code",
-        "notes": ["the checkpoints hold no threshold: 0.5 is set; choose one on labelled patients"],
+        "plan": RELEASED_PLAN.model_dump(mode="json"),
+        "plan_digest": RELEASED_PLAN.digest,
+        "notes": [
+            "the checkpoints hold no threshold: 0.5 is set; choose one on labelled patients",
+            "the checkpoints hold no plan: evidence is described by the released code's "
+            "descriptors, without band limits; all else is the paper's",
+        ],
     }
     members = group_members(branches)
-    return Model(members, 0.5, 0.2, about, descriptors=PAPER_NINE)
+    return Model(members, 0.5, 0.2, about, descriptors=RELEASED_NINE)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -94,7 +107,7 @@ def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
     mean, scale = (np.asarray(c[f"standardizer_{w}"], np.float64) for w in ("mean", "scale"))
     if mean.size != 36 or scale.size != 36:
         raise ModelError(f"{path}: expected 36 means and scales, found {mean.size}, {scale.size}.")
-    # Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the paper's nine.
+    # Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the nine.
     standardizer = Standardizer(mean.reshape(4, 9), scale.reshape(4, 9))
     return name, int(c["seed"]), str(c["outer_fold"]), Branch(network, standardizer)
 

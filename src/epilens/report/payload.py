@@ -142,7 +142,7 @@ def _heat(localized: Localization) -> dict[str, Any]:
     coded = np.where(valid[..., None], steps, INVALID).astype(np.int8)
     return {
         "names": list(localized.timing.words),
-        "start": descriptors.index("line_length") if "line_length" in descriptors else 0,
+        "start": next((i for i, d in enumerate(descriptors) if d.endswith("line_length")), 0),
         "largest": LARGEST_Z,
         "windows": localized.cube.sizes["window"],
         "middle": np.round(localized.timing.middle_s, 3).tolist(),
