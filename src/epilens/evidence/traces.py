@@ -95,70 +95,72 @@ def _channel_rows(seizures: Seizures, valid: Bools) -> list[AuditRow]:
     ]
 
 
-def nearest_windows(r: Recording, plan: TracePlan) -> tuple[NDArray[np.int64], Floats]:
-    """First sample, and start from onset, of the windows nearest to onset, in the order of time.
+def nearest_windows(r: Recording, plan: TracePlan) -> Floats:
+    """Start, in seconds from onset, of the windows nearest to it, in the order of time.
 
     They are of the contiguous grid that is centred on onset, lie wholly inside the recording, and
     some channel has every sample of them. Of two equally near ones the earlier counts as nearer.
     """
-    length = round(plan.length_s * r.fs)
     origin = -plan.segments / 2 * plan.length_s
     # Every window of the grid that the recording can hold, and one more on both sides.
     ends = np.array([r.start_s, r.stop_s]) - origin
     low, high = np.floor(ends / plan.length_s).astype(int)
     start_s = origin + plan.length_s * np.arange(low, high + 1, dtype=np.float64)
-    # As in `window_grid`: at or just before its time, so that the last one ends in time too.
-    first = np.floor((start_s - r.start_s) * r.fs + 1e-6).astype(np.int64)
-    inside = (first >= 0) & (first + length <= r.signal.shape[1])
-    inside[inside] = [~_touched(r, at, length).all() for at in first[inside]]
-    first, start_s = first[inside], start_s[inside]
+    start_s = np.array([at_s for at_s in start_s if _whole(r, at_s, plan).any()])
     distance = np.abs(start_s + plan.length_s / 2)
-    chosen = np.sort(np.argsort(distance.round(9), kind="stable")[: plan.segments])
-    return first[chosen], start_s[chosen]
+    chosen = np.argsort(distance.round(9), kind="stable")[: plan.segments]
+    return np.sort(start_s[chosen])
 
 
-def _touched(r: Recording, first: int, length: int) -> Bools:
-    """Channels of which a sample of this window was missing in the file."""
-    if r.missing is None:
-        return np.zeros(len(r.channels), bool)
-    return np.asarray(r.missing[:, first : first + length].any(axis=1))
+def _window(r: Recording, start_s: float, plan: TracePlan) -> slice:
+    """Samples of a window; as in `window_grid` it begins at or just before its time."""
+    first = int(np.floor((start_s - r.start_s) * r.fs + 1e-6))
+    return slice(first, first + round(plan.length_s * r.fs))
+
+
+def _whole(r: Recording, start_s: float, plan: TracePlan) -> Bools:
+    """Channels that have every sample of a window."""
+    window = _window(r, start_s, plan)
+    inside = window.start >= 0 and window.stop <= r.signal.shape[1]
+    if not inside or r.missing is None:
+        return np.full(len(r.channels), inside)
+    return ~np.asarray(r.missing[:, window].any(axis=1))
 
 
 def _of_seizure(r: Recording, whole_plan: Plan, threads: int | None = None) -> Segments:
     plan, channels = whole_plan.traces, len(r.channels)
-    first, start_s = nearest_windows(r, plan)
+    windows_s = nearest_windows(r, plan)
     x = np.zeros((plan.segments, channels, plan.samples), np.float32)
     valid = np.zeros((plan.segments, channels), bool)
-    starts = np.full(plan.segments, np.nan)
-    starts[: len(first)] = start_s
+    start_s = np.full(plan.segments, np.nan)
+    start_s[: len(windows_s)] = windows_s
     cut = _from_segments if plan.filtered == "segment" else _from_recording
 
     def work(rows: slice) -> None:
-        for k, segment in enumerate(cut(r, rows, first, plan)):
+        for k, segment in enumerate(cut(r, rows, windows_s, plan)):
             x[k, rows] = robust_scale(_fitted(segment, plan.samples), plan.clip)
 
     in_blocks(work, channels, threads)
-    for k, at in enumerate(first):
-        valid[k] = ~_touched(r, at, round(plan.length_s * r.fs))
+    for k, at_s in enumerate(windows_s):
+        valid[k] = _whole(r, at_s, plan)
     x[~valid] = 0
-    return Segments(x, valid, starts)
+    return Segments(x, valid, start_s)
 
 
 def _from_segments(
-    r: Recording, rows: slice, first: NDArray[np.int64], plan: TracePlan
+    r: Recording, rows: slice, windows_s: Floats, plan: TracePlan
 ) -> Iterable[NDArray[np.float32]]:
     """Each window of some channels, cut and then filtered by itself."""
-    length = round(plan.length_s * r.fs)
-    return (_slow(r.signal[rows, at : at + length], r, plan) for at in first)
+    return (_slow(r.signal[rows, _window(r, at_s, plan)], r, plan) for at_s in windows_s)
 
 
 def _from_recording(
-    r: Recording, rows: slice, first: NDArray[np.int64], plan: TracePlan
+    r: Recording, rows: slice, windows_s: Floats, plan: TracePlan
 ) -> Iterable[NDArray[np.float32]]:
     """Each window of some channels, from their whole signal, filtered before it is cut."""
     slow = _slow(r.signal[rows], r, plan)
-    at = np.round(first * plan.rate_hz / r.fs).astype(int)
-    return (slow[:, begin : begin + plan.samples] for begin in at)
+    first = np.round((windows_s - r.start_s) * plan.rate_hz).astype(int)
+    return (slow[:, at : at + plan.samples] for at in first)
 
 
 def _slow(x: NDArray[np.float32], r: Recording, plan: TracePlan) -> NDArray[np.float32]:
