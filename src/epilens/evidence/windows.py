@@ -19,6 +19,8 @@ from epilens.plan import FilterPlan, WindowPlan
 
 # Where the upper edge comes this close to Nyquist, only the lower one is applied.
 _NEAR_NYQUIST = 0.9
+MAINS_Q = 30
+"""Quality factor of a notch."""
 RINGS_S = 5.0
 """A zero-phase 1 Hz edge rings for about this long."""
 
@@ -48,7 +50,7 @@ def notch_response(
     """
     gain, notched = np.ones_like(f), np.arange(mains_hz, fs / 2 - 1, mains_hz)
     for hz in notched if harmonics else notched[:1]:
-        b, a = scipy.signal.iirnotch(hz, 30, fs)
+        b, a = scipy.signal.iirnotch(hz, MAINS_Q, fs)
         gain *= np.abs(scipy.signal.freqz(b, a, worN=f, fs=fs)[1]) ** 2
     return gain
 

@@ -22,6 +22,9 @@ from epilens.networks.prq import Q_CLAMP, masked_quantile
 
 TAU_R, TAU_K = 0.10, 0.25
 MARGIN = 0.05
+WEAKEST_EZ = (3, 10)
+"""Share of the EZ channels that are mined, as a fraction."""
+MOST_HARD_NEZ = 16
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,9 @@ def boundary_sets(e: Tensor, is_ez: Tensor) -> tuple[Tensor, Tensor]:
     """Weakest EZ and most EZ-like NEZ logits: Bottom ⌈0.3|ℰ|⌉ and Top k (Eq. 14)."""
     ez, nez = e[is_ez], e[~is_ez]
     # In whole numbers, because 0.3 · |ℰ| in floating point can be a little more than it is.
-    m = -(-3 * len(ez) // 10)
-    k = min(len(nez), max(1, min(16, len(ez))))
+    share, of = WEAKEST_EZ
+    m = -(-share * len(ez) // of)
+    k = min(len(nez), max(1, min(MOST_HARD_NEZ, len(ez))))
     return ez.topk(m, largest=False).values, nez.topk(k).values
 
 

@@ -20,6 +20,8 @@ from epilens.networks.encoder import (
 )
 
 Q_CLAMP = 1e-5
+TAIL_CLIP, MOST_RESIDUAL = 4, 0.2
+"""Bounds of η and of ρ (Eqs. 12, 13)."""
 DEGENERATE = 1e-6
 """A MAD (or scale) below this counts as none."""
 
@@ -108,7 +110,7 @@ class LowerTail(nn.Module):
 
     def bounded(self, η: Tensor) -> Tensor:
         """ρη, with ρ below 0.2: it adjusts the base logit, never rules it."""
-        return 0.2 * self.gamma.sigmoid() * η.clamp(-4, 4)
+        return MOST_RESIDUAL * self.gamma.sigmoid() * η.clamp(-TAIL_CLIP, TAIL_CLIP)
 
 
 class PRQNet(PatientNetwork):
