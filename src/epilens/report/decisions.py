@@ -1,0 +1,39 @@
+"""What every row of a method is set to, as Markdown: the generated part of docs/decisions.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from epilens.methods import METHODS
+from epilens.provenance import plain
+
+BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"
+
+
+def settings_table() -> str:
+    """One line per method of the package: all that its fit uses beside the plan."""
+    lines = ["| method | settings |", "|---|---|"]
+    for name, method in METHODS.items():
+        if METHODS.origin(name).package == "epilens":
+            pairs = ", ".join(f"{key} {value}" for key, value in _leaves(plain(method.settings)))
+            lines.append(f"| `{name}` | {pairs.replace('|', '/') or 'none'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of nested settings; the name of their class tells a reader nothing."""
+    for key, value in tree.items():
+        if key == "settings" and not prefix:
+            continue
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif value not in ("", {}, None):
+            yield f"{prefix}{key}", value
+
+
+def with_settings(page: str) -> str:
+    """The page with its generated part as the code has it now."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{settings_table()}{END}{after}"
