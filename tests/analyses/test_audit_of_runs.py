@@ -409,7 +409,8 @@ def test_subsets_that_were_not_drawn_yet_are_no_failure(tampered):
     frame = analyse("audit", open_run(tampered / "small"))
     assert frame["passed"].all()
     rows = frame[(frame["of"] == "run") & frame["check"].str.contains("seizure subsets")]
-    assert rows["check"].str.endswith("(nothing drawn yet)").tolist() == [True]
+    assert rows["check"].str.endswith("(0 until some are)").tolist() == [True]
+    assert rows["found"].tolist() == ["0"]
 
 
 def another_key(record):
