@@ -48,6 +48,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)
+	$(BIN)/python -m epilens.report.decisions docs/decisions.md
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
 
