@@ -65,7 +65,7 @@ def test_each_example_is_short():
     ("kind", "name"),
     [
         ("methods", "growth"),
-        ("descriptors", "log_alpha_power"),
+        ("descriptors", "log_spindle_power"),
         ("datasets", "our-center"),
         ("analyses", "called"),
     ],
@@ -111,7 +111,7 @@ def test_a_plugin_s_descriptor_reaches_the_sentence_of_the_page(installed, tiny,
         installed, "localize", "growth", str(tiny / "south"), "--patient", "S01", "--plan",
         str(plan), "--out", str(tmp_path / "out"),
     ).strip()  # fmt: skip
-    assert "alpha power" in Path(page).read_text(encoding="utf-8")
+    assert "spindle-band power" in Path(page).read_text(encoding="utf-8")
 
 
 BROKEN = {

@@ -1,6 +1,6 @@
 """A descriptor is its row: one more of them, from an array to the sentence on the page.
 
-Alpha power (8-13 Hz) comes from a module of another package, as a plugin would bring it.
+Broad-alpha power (8-13 Hz) comes from a module of another package, as a plugin would bring it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from epilens.testing import make_cube, make_recording
 PLUGIN = """
 from epilens.evidence.descriptors import band_row
 
-ENTRIES = (band_row("alpha", 8, 13),)
+ENTRIES = (band_row("broad_alpha", 8, 13),)
 """
-ALPHA = "log_alpha_power"
+ALPHA = "log_broad_alpha_power"
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_the_cube_has_the_column_with_its_unit_and_words(plan):
     cube = describe([waking()], plan)
     assert cube["descriptor"].values.tolist() == list(plan.descriptors)
     assert cube["unit"].values[-1] == "log µV²"
-    assert cube["words"].values[-1] == "alpha power"
+    assert cube["words"].values[-1] == "broad-alpha power"
     alpha = cube["x"].sel(descriptor=ALPHA).values[0]
     after = cube["start_s"].values[0] >= 0
     assert alpha[after, 0].min() > alpha[after, 1:].max()
@@ -175,7 +175,7 @@ def test_views_table_and_standardizer_take_their_size_from_the_cube(plan):
     assert views(cube).sizes["descriptor"] == 10
     table = channel_table(cube)
     assert table.shape == (6, 2 * (4 * 10 + 2 * 4))
-    assert "mean/abs/log_alpha_power" in table
+    assert "mean/abs/log_broad_alpha_power" in table
     nine = channel_table(describe([waking()]))
     np.testing.assert_array_equal(table[nine.columns], nine)
     standardizer = Standardizer.fit([cube])
@@ -194,16 +194,16 @@ def test_a_deviation_of_it_is_told_in_its_own_words(plan):
     assert timing.z.shape[-1] == 10
     importance = np.array([name == ALPHA for name in plan.descriptors], float)
     (sentence,) = tell(0, timing, np.ones((1, 6), bool), importance)
-    assert sentence.startswith("Alpha power rises ")
+    assert sentence.startswith("Broad-alpha power rises ")
 
 
 def test_the_page_shows_it(plan):
     parts = [waking(seed, run=f"run-{seed}", fs=128.0) for seed in range(2)]
     plan = plan.override(descriptors=("log_delta_power", "line_length", ALPHA))
     found = localize(parts, "line-length-change", plan=plan)
-    assert any("Alpha power rises" in line for line in found.words[0])
+    assert any("Broad-alpha power rises" in line for line in found.words[0])
     heat = payload(found)["heat"]
-    assert heat["names"][-1] == "alpha power"
+    assert heat["names"][-1] == "broad-alpha power"
     assert heat["names"][heat["start"]] == "line length"
 
 

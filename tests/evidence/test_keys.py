@@ -139,7 +139,7 @@ def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
     from epilens.evidence.descriptors import DESCRIPTORS, band_row
     from epilens.registry import Origin
 
-    row = band_row("alpha", 8, 13)
+    row = band_row("broad_alpha", 8, 13)
     asked = []
     monkeypatch.setitem(DESCRIPTORS._found, row.name, (row, Origin("some_plugin.rows", "plugin")))
     monkeypatch.setattr(keys, "code_digest", lambda *names: asked.append(names) or "")

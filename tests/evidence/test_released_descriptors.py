@@ -28,7 +28,8 @@ def noise(fs: float, seconds: float = 4.3) -> np.ndarray:
 
 def test_the_registry_has_them_in_the_paper_s_order_after_the_paper_s():
     assert tuple(f"released_{name}" for name in PAPER_NINE) == RELEASED_NINE
-    assert tuple(DESCRIPTORS)[:18] == (*PAPER_NINE, *RELEASED_NINE)
+    both = (*PAPER_NINE, *RELEASED_NINE)
+    assert tuple(name for name in DESCRIPTORS if name in both) == both
     for name, paper in zip(RELEASED_NINE, NINE, strict=True):
         row = DESCRIPTORS[name]
         assert (row.unit, row.of) == (paper.unit, "signal")
