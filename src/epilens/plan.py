@@ -7,19 +7,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from epilens.errors import PlanError, did_you_mean
 from epilens.progress import StepFunction, Ticks
 
 Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-PlainWord = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+
+
+def _plain_word(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text):
+        raise ValueError(
+            "must be a plain word (letters, digits, '.', '_', '-'), because a run's folder is "
+            f"called so, got {text!r}"
+        )
+    return text
+
+
+PlainWord = Annotated[str, AfterValidator(_plain_word)]
 
 
 class Section(BaseModel):
