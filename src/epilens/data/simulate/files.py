@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from epilens.data.datasets.simulated import GENERATOR, SHEET
-from epilens.data.simulate.patients import MISLABELLED, SimulatedPatient, SimulatedRun
+from epilens.data.simulate.patients import SimulatedPatient, SimulatedRun
 from epilens.data.simulate.shapes import Center
 from epilens.data.simulate.signals import Signal
 
@@ -26,6 +26,13 @@ _TASK = "task-ictal"
 # A date that nobody can take for a real recording's.
 _DAY, _CLOCK = date(1985, 1, 1), time(0, 0, 0)
 _BOM = "\ufeff"
+_RULES = {
+    "soz": "the onset zone as the simulated clinicians read it",
+    "either": "the onset zone as the simulated clinicians read it, or resected",
+    "resected": "resected by the simulated surgeons",
+    "ablated": "target of the simulated ablation",
+}
+"""What each center calls the EZ."""
 
 
 def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -> None:
@@ -62,8 +69,8 @@ def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatie
         },
     )
     _json(folder / f"{_TASK}_events.json", {"trial_type": {"Description": "Annotation as typed"}})
-    if center.labels in ("soz", "seizure_zone"):
-        about = {"Description": "EZ as the simulated clinician wrote it"}
+    if center.labels in ("resected", "seizure_zone"):
+        about = {"Description": _RULES[center.rule]}
         _json(folder / f"{_TASK}_channels.json", {center.labels: about})
     if center.labels == "sheet":
         _sheet(folder / SHEET, patients)
@@ -160,14 +167,15 @@ def _channels(
 
 def _label_cell(patient: SimulatedPatient, contact: int) -> str:
     """The EZ as the center writes it into channels.tsv."""
-    is_ez = patient.implant.is_annotated_ez[contact]
+    zones = patient.zones
     match patient.center.labels:
         case "status":
-            return ("resect", "soz", "resect,soz")[contact % 3] if is_ez else "n/a"
-        case "soz":
-            return "yes" if is_ez else "no"
+            words = ["resect"] * bool(zones.resected[contact]) + ["soz"] * bool(zones.soz[contact])
+            return ",".join(words) or "n/a"
+        case "resected":
+            return "yes" if zones.resected[contact] else "no"
         case _:
-            return "SOZ" if is_ez else "NonInvolved"
+            return "ablated" if zones.annotated[contact] else "NonInvolved"
 
 
 def _events(path: Path, patient: SimulatedPatient, run: SimulatedRun) -> None:
@@ -184,7 +192,7 @@ def _events(path: Path, patient: SimulatedPatient, run: SimulatedRun) -> None:
 def _annotations(patient: SimulatedPatient, run: SimulatedRun) -> list[tuple[float, float, str]]:
     """How a center writes the onset."""
     t, end = run.onset_s, round(run.duration_s - 1, 3)
-    ez = spell(patient, int(np.flatnonzero(patient.implant.is_annotated_ez)[0]))
+    ez = spell(patient, int(np.flatnonzero(patient.zones.annotated)[0]))
     match patient.center.name:
         case "North":
             return [(t, 0.0, "sz onset"), (end, 0.0, "sz offset")]
@@ -215,7 +223,7 @@ def _electrodes(place: Path, stem: str, patient: SimulatedPatient) -> None:
     unit = "m" if center.name == "North" else "mm"
     tree = {
         "iEEGCoordinateSystem": center.space,
-        "iEEGCoordinateSystemDescription": "An ellipsoid of the size and place of a brain",
+        "iEEGCoordinateSystemDescription": "Simulated implant on the coordinates of the template",
         "iEEGCoordinateUnits": unit,
     }
     _json(place / f"{stem}_coordsystem.json", tree)
@@ -239,7 +247,7 @@ def _sheet(path: Path, patients: Sequence[SimulatedPatient]) -> None:
 def _contact_list(patient: SimulatedPatient) -> str:
     """`LA1-3; lb2, LC7`: runs of numbers as ranges, separators and case mixed."""
     shafts: dict[str, list[int]] = {}
-    for i in np.flatnonzero(patient.implant.is_annotated_ez):
+    for i in np.flatnonzero(patient.zones.annotated):
         name = patient.implant.names[i]
         shafts.setdefault(name.rstrip("0123456789"), []).append(int(re.sub(r"\D", "", name)))
     pieces = []
@@ -279,33 +287,35 @@ def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -
         "GeneratedBy": [{"Name": GENERATOR, "Version": "1"}],
     }
     _json(folder / "dataset_description.json", tree)
-    _json(
-        folder / "truth.json",
-        {
-            "is_true_ez": {"Description": "The contact lies in the simulated EZ"},
-            "is_annotated_ez": {
-                "Description": "The simulated clinician says so; "
-                f"{MISLABELLED:.0%} of the true contacts are missed, as many others taken"
-            },
-            "pattern": {"Description": "Onset pattern of the patient's seizures"},
-        },
-    )
+    about = {
+        "is_onset": "Simulated seizures start here: the truth",
+        "is_soz": "Onset zone as the simulated clinicians read it",
+        "is_resected": "Taken out or ablated by the simulated surgeons",
+        "is_annotated_ez": f"The EZ in the center's files: {_RULES[center.rule]}",
+        "region": "What the electrode is aimed at",
+        "pattern": "Onset pattern of the patient's seizures",
+    }
+    _json(folder / "truth.json", {name: {"Description": text} for name, text in about.items()})
     rows = [
-        (
-            p.name,
-            spell(p, i),
-            int(p.implant.is_true_ez[i]),
-            int(p.implant.is_annotated_ez[i]),
-            p.physiology.pattern,
-        )
+        (p.name, spell(p, i), *(int(zone[i]) for zone in zones), p.implant.regions[i], pattern)
         for p in patients
+        for zones in [(p.zones.onset, p.zones.soz, p.zones.resected, p.zones.annotated)]
+        for pattern in [p.physiology.pattern]
         for i in np.flatnonzero(p.implant.good)
     ]
-    _tsv(
-        folder / "truth.tsv",
-        ["patient", "channel", "is_true_ez", "is_annotated_ez", "pattern"],
-        rows,
-    )
+    _tsv(folder / "truth.tsv", ["patient", "channel", *about], rows)
+    told = {
+        "annotated_s": "Onset as annotated, in the recording",
+        "true_s": "When the seizure really begins",
+        "oddity": "What is odd about the run",
+    }
+    _json(folder / "onsets.json", {name: {"Description": text} for name, text in told.items()})
+    onsets = [
+        (p.name, r.number, r.onset_s, round(r.onset_s - r.lead_s, 3), r.oddity or "n/a")
+        for p in patients
+        for r in p.runs
+    ]
+    _tsv(folder / "onsets.tsv", ["patient", "run", *told], onsets)
 
 
 def _heart(samples: int, fs: float) -> Signal:

@@ -6,27 +6,27 @@ nor on the number of processes that write it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from epilens.data.simulate.dynamics import FITTED, Dynamics
 from epilens.data.simulate.implant import Implant, make_implant
 from epilens.data.simulate.shapes import Center, share_out
 from epilens.data.simulate.signals import (
     Physiology,
     RecordingSetup,
-    Seizure,
     Signal,
     make_physiology,
     make_seizure,
     make_signal,
 )
+from epilens.data.simulate.zones import Zones, make_zones
 
-MISLABELLED = 0.15
-"""Share of EZ contacts that the simulated clinician missed; as many others were taken instead."""
-
-Oddity = Literal["", "no-onset", "too-short"]
+Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
+"""Nobody annotated it; it is cut just before, or soon after onset; it is there twice."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,15 @@ class SimulatedRun:
     number: int
     fs: float
     onset_s: float
+    """As annotated, in the recording."""
+    lead_s: float
+    """How long before that mark the seizure has really begun; negative: the mark is early."""
     duration_s: float
     oddity: Oddity
     lacks: tuple[int, ...]
     """Contacts that this run does not have."""
+    repeats: int = 0
+    """Number of the run whose signal this one is; 0: its own."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class SimulatedPatient:
     name: str
     seed: tuple[int, ...]
     implant: Implant
+    zones: Zones
     physiology: Physiology
     runs: tuple[SimulatedRun, ...]
     age: int
@@ -58,19 +64,22 @@ class SimulatedPatient:
 
     def signal(self, run: SimulatedRun) -> Signal:
         """Signal of one run, (contact, time) in µV; contacts that it lacks are still there."""
-        rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, run.number]))
-        seizure: Seizure | None = make_seizure(rng, self.implant, self.physiology)
+        drawn = run.repeats or run.number
+        rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, drawn]))
+        seizure = make_seizure(rng, self.implant, self.physiology)
         setup = RecordingSetup(
             fs=run.fs,
             samples=round(run.duration_s * run.fs),
-            onset_s=run.onset_s,
+            starts_s=run.onset_s - run.lead_s,
             mains_hz=self.center.mains_hz,
             reference_noise=self.center.reference_noise,
         )
         return make_signal(rng, self.implant, self.physiology, seizure, setup)
 
 
-def make_patients(center: Center, center_index: int, seed: int) -> list[SimulatedPatient]:
+def make_patients(
+    center: Center, center_index: int, seed: int, dynamics: Dynamics = FITTED
+) -> list[SimulatedPatient]:
     """All patients of a center; seizures, channels and EZ channels add up to its counts."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, center_index]))
     n = center.patients
@@ -80,10 +89,8 @@ def make_patients(center: Center, center_index: int, seed: int) -> list[Simulate
     weights = channels * np.exp(rng.normal(0, 0.9, n))
     ez = share_out(center.ez_channels, weights, np.full(n, 2), (0.65 * channels).astype(int))
     return [
-        _make_patient(
-            center, (seed, center_index, i), int(channels[i]), int(ez[i]), int(seizures[i])
-        )
-        for i in range(n)
+        _make_patient(center, (seed, center_index, i), _Counts(*map(int, counts)), dynamics)
+        for i, counts in enumerate(zip(channels, ez, seizures, strict=True))
     ]
 
 
@@ -99,23 +106,32 @@ def _seizure_counts(rng: np.random.Generator, center: Center) -> np.ndarray:
     return rng.permutation(counts)
 
 
+class _Counts(NamedTuple):
+    channels: int
+    ez: int
+    seizures: int
+
+
 def _make_patient(
-    center: Center, seed: tuple[int, int, int], channels: int, ez: int, seizures: int
+    center: Center, seed: tuple[int, int, int], counts: _Counts, dynamics: Dynamics
 ) -> SimulatedPatient:
     index = seed[-1]
     rng = np.random.default_rng(np.random.SeedSequence([*seed, 0]))
     modality = "SEEG" if (index + 0.5) / center.patients < center.seeg_share else "ECOG"
-    bad = int(rng.integers(1, 2 + channels // 25))
-    implant = make_implant(rng, modality, channels, bad, ez, MISLABELLED)
-    physiology = make_physiology(rng, implant, center.gain)
-    runs = [_make_run(rng, center, index, number) for number in range(1, seizures + 1)]
-    runs[-1] = _with_gaps(rng, runs[-1], implant) if seizures > 1 else runs[-1]
+    bad = int(rng.integers(1, 2 + counts.channels // 25))
+    implant = make_implant(rng, modality, counts.channels, bad)
+    zones = make_zones(rng, implant, center.rule, counts.ez)
+    physiology = make_physiology(rng, implant, zones.onset, center.gain, dynamics)
+    runs = [_make_run(rng, center, index, i + 1, dynamics) for i in range(counts.seizures)]
+    if counts.seizures > 1:
+        runs[-1] = _with_gaps(rng, runs[-1], implant.good & ~zones.annotated)
     runs += _odd_runs(center, index, runs)
     return SimulatedPatient(
         center=center,
         name=f"sub-{center.code}{index + 1:02d}",
         seed=seed,
         implant=implant,
+        zones=zones,
         physiology=physiology,
         runs=tuple(runs),
         age=int(rng.integers(3, 16) if center.name == "West" else rng.integers(16, 60)),
@@ -124,27 +140,44 @@ def _make_patient(
     )
 
 
-def _make_run(rng: np.random.Generator, center: Center, index: int, number: int) -> SimulatedRun:
+def _make_run(
+    rng: np.random.Generator, center: Center, index: int, number: int, dynamics: Dynamics
+) -> SimulatedRun:
     """Rates go with the patient; in one center they can change between the runs of a patient."""
     rates = center.rates_hz
     switch = number - 1 if center.name == "East" and index % 3 == 1 else 0
-    fs = rates[(index + switch) % len(rates)]
+    lead = float(np.clip(rng.normal(dynamics.lead_s, dynamics.lead_sd_s), -4.0, 10.0))
     onset_s = round(float(rng.uniform(38, 46)), 3)
-    return SimulatedRun(number, fs, onset_s, float(np.ceil(onset_s + rng.uniform(37, 43))), "", ())
+    return SimulatedRun(
+        number=number,
+        fs=rates[(index + switch) % len(rates)],
+        onset_s=onset_s,
+        lead_s=round(lead, 3),
+        duration_s=float(np.ceil(onset_s + rng.uniform(37, 43))),
+        oddity="",
+        lacks=(),
+    )
 
 
-def _with_gaps(rng: np.random.Generator, run: SimulatedRun, implant: Implant) -> SimulatedRun:
+def _with_gaps(
+    rng: np.random.Generator, run: SimulatedRun, among: NDArray[np.bool_]
+) -> SimulatedRun:
     """The last run of a patient lacks a few contacts: a plug was pulled."""
-    good = np.flatnonzero(implant.good & ~implant.is_annotated_ez)
-    lacks = rng.choice(good, min(len(good), int(rng.integers(0, 3))), replace=False)
-    return SimulatedRun(run.number, run.fs, run.onset_s, run.duration_s, "", tuple(map(int, lacks)))
+    there = np.flatnonzero(among)
+    lacks = rng.choice(there, min(len(there), int(rng.integers(0, 3))), replace=False)
+    return replace(run, lacks=tuple(map(int, lacks)))
 
 
 def _odd_runs(center: Center, index: int, runs: list[SimulatedRun]) -> list[SimulatedRun]:
-    """Once per center: a run nobody annotated, or one cut just before the seizure."""
-    number, fs = len(runs) + 1, runs[0].fs
-    if center.name == "East" and index == 0:
-        return [SimulatedRun(number, fs, 40.0, 80.0, "no-onset", ())]
-    if center.name == "South" and index == 0:
-        return [SimulatedRun(number, fs, 3.5, 40.0, "too-short", ())]
-    return []
+    """Once per center, beyond the seizures that are counted: what happens in real archives."""
+    if index:
+        return []
+    odd = replace(runs[0], number=len(runs) + 1, lacks=())
+    match center.name:
+        case "North":
+            return [replace(odd, oddity="cut-off", duration_s=float(np.ceil(odd.onset_s + 2)))]
+        case "East":
+            return [replace(odd, oddity="no-onset")]
+        case "South":
+            return [replace(odd, oddity="too-short", onset_s=3.5, lead_s=0.0, duration_s=40.0)]
+    return [replace(runs[0], number=len(runs) + 1, oddity="repeated", repeats=1)]

@@ -11,9 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from epilens.data.simulate.zones import Rule
 from epilens.errors import DataError, did_you_mean
 
-Labels = Literal["status", "sheet", "soz", "seizure_zone"]
+Labels = Literal["status", "sheet", "resected", "seizure_zone"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Center:
     mains_hz: int
     file_format: Literal["edf", "brainvision"]
     labels: Labels
+    rule: Rule
+    """What the center calls the EZ."""
     naming: Literal["plain", "eeg-ref", "padded", "prime"]
     space: str
     gain: float
@@ -48,19 +51,20 @@ class Center:
 # Counts: the paper's cohort table, with its 1,743 EZ channels and seven one-seizure patients.
 NORTH = Center(
     "North", "N", 36, 117, 3667, 616, 4, 0.6, (512.0, 500.0, 1024.0, 256.0), 60, "edf", "status",
-    "eeg-ref", "fsaverage", 1.0, 0.15,
+    "either", "eeg-ref", "fsaverage", 1.0, 0.15,
 )  # fmt: skip
 EAST = Center(
     "East", "E", 15, 45, 925, 164, 1, 0.1, (1000.0, 250.0, 999.41, 2000.0), 60, "brainvision",
-    "sheet", "plain", "Other", 3.0, 0.35,
+    "sheet", "soz", "plain", "Other", 3.0, 0.35,
 )  # fmt: skip
 SOUTH = Center(
-    "South", "S", 21, 72, 2141, 817, 1, 1.0, (1000.0, 500.0, 512.0), 50, "edf", "soz", "prime",
+    "South", "S", 21, 72, 2141, 817, 1, 1.0, (1000.0, 500.0, 512.0), 50, "edf", "resected",
+    "resected", "prime",
     "MNI152NLin2009bAsym", 0.4, 0.2,
 )  # fmt: skip
 WEST = Center(
     "West", "W", 8, 22, 902, 146, 1, 1.0, (1000.0, 2000.0, 512.0), 50, "brainvision",
-    "seizure_zone", "padded", "MNI152NLin2009bAsym", 1.6, 0.1,
+    "seizure_zone", "ablated", "padded", "MNI152NLin2009bAsym", 1.6, 0.1,
 )  # fmt: skip
 
 

@@ -1,50 +1,63 @@
-"""Simulated seizures: background, recruitment after a published onset pattern, spread, artefacts.
+"""Simulated seizures: background, spikes, recruitment by a drive that spreads, artefacts.
 
-What is imitated and what is not is in docs/simulation.md, with references.
+Each contact's signal is noise split into bands; a seizure multiplies the bands by amplitudes that
+follow the contact's drive, and adds a rhythm, spikes, muscle and movement. What is imitated and
+what is not is in docs/simulation.md, with references.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.fft
 import scipy.signal
 from numpy.typing import NDArray
 
+from epilens.data.simulate.dynamics import BAND_EDGES_HZ, Dynamics
 from epilens.data.simulate.implant import Implant
 
 Rng = np.random.Generator
 Signal = NDArray[np.float32]
+Values = NDArray[np.float64]
 
-_EDGES_HZ = (4.0, 10.0, 30.0, 80.0)
-PATTERNS = ("low-voltage-fast", "rhythmic", "spiking", "slow-shift-fast")
+PATTERNS: dict[str, tuple[float, tuple[float, ...]]] = {
+    "low-voltage-fast": (0.40, (-0.6, -0.4, -0.2, 0.3, 0.5, 0.4)),
+    "rhythmic": (0.25, (0.1, 0.6, 0.5, 0.0, -0.4, -0.5)),
+    "spiking": (0.20, (0.5, 0.2, 0.0, 0.1, -0.1, -0.2)),
+    "slow-shift-fast": (0.15, (0.6, -0.2, -0.3, 0.0, 0.4, 0.5)),
+}
+"""How often an onset looks so, and how its bands differ from the mean of all."""
+
+_GRID_HZ = 5.0
+"""Envelopes are drawn this finely and interpolated."""
 
 
 @dataclass(frozen=True)
 class Physiology:
     """What stays the same over a patient's seizures; per-contact arrays in the implant's order."""
 
-    gain_uv: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    rhythm_hz: NDArray[np.float64]
-    rhythm_size: NDArray[np.float64]
-    spikes_per_min: NDArray[np.float64]
-    reactive: NDArray[np.float64]
-    """Contacts outside the EZ that change with arousal and movement, and how much."""
-    pattern: str
-    fast_hz: float
-    rhythmic_hz: float
+    dynamics: Dynamics
+    onset: NDArray[np.bool_]
+    gain_uv: Values
+    slow: Values
+    """Log amplitude at rest below 30 Hz, relative to faster activity."""
+    slope: Values
+    rhythm_hz: Values
+    rhythm_size: Values
+    spikes_per_min: Values
+    polarity: Values
+    """Which way spikes point: it depends on how a contact lies to its source."""
+    drive: Values
+    """How much a contact takes part in every seizure of this patient."""
+    root: Values
+    """Lower triangle that makes independent numbers alike in neighbours."""
     strength: float
-    """Size of the ictal change in EZ contacts; patients differ."""
-    global_change: NDArray[np.float64]
-    """Change that all contacts share at onset (arousal) between the edges in `_EDGES_HZ`: gain - 1.
-
-    Between patients it differs by more than EZ and other contacts differ within a patient.
-    """
-    muscle: float
+    pattern: str
+    early: Values
+    late: Values
+    rhythmic_hz: float
+    muscle: Values
     floor_uv: float
     """Noise of the amplifier; it hides fast activity in some patients."""
     speed_mm_s: float
@@ -52,80 +65,17 @@ class Physiology:
 
 @dataclass(frozen=True)
 class Seizure:
-    """One seizure: how long it lasts, when each contact joins (inf: never), and how strongly."""
+    """One seizure, in seconds from its true start; bands in the columns of `own`."""
 
     duration_s: float
-    joins_s: NDArray[np.float64]
-    size: NDArray[np.float64]
-
-
-def make_physiology(rng: Rng, implant: Implant, center_gain: float) -> Physiology:
-    """Draw a patient; gains between patients differ by far more than the EZ effect."""
-    n = len(implant.names)
-    # Epileptic tissue is abnormal before the seizure too, but only by its patient's own measure.
-    ez = implant.is_true_ez
-    patient_gain = 45.0 * center_gain * np.exp(rng.normal(0, 0.9))
-    reactive = rng.random(n) < 0.25
-    return Physiology(
-        gain_uv=patient_gain * np.exp(rng.normal(0, 0.5, n) + 0.35 * ez),
-        slope=rng.normal(2.0, 0.35) + rng.normal(0, 0.25, n) - 0.12 * ez,
-        rhythm_hz=rng.choice([6.0, 9.5, 18.0], n) * np.exp(rng.normal(0, 0.08, n)),
-        rhythm_size=rng.exponential(0.35, n),
-        spikes_per_min=np.where(ez, rng.gamma(1.5, 3.0, n), rng.gamma(0.7, 2.0, n)),
-        reactive=np.where(reactive & ~ez, rng.exponential(0.6, n), 0.0),
-        pattern=str(rng.choice(PATTERNS, p=[0.4, 0.25, 0.2, 0.15])),
-        fast_hz=rng.uniform(45, 110),
-        rhythmic_hz=rng.uniform(4.5, 11),
-        strength=0.6 * np.exp(rng.normal(0, 0.4)),
-        global_change=np.exp(rng.normal(0.0, 0.5, len(_EDGES_HZ) + 1)) - 1,
-        muscle=rng.exponential(0.25),
-        floor_uv=1.2 * np.exp(rng.normal(0, 0.7)),
-        speed_mm_s=rng.uniform(3, 15),
-    )
-
-
-def make_seizure(rng: Rng, implant: Implant, physiology: Physiology) -> Seizure:
-    """Recruitment: part of the EZ at once, the neighbourhood later and sometimes more strongly."""
-    n = len(implant.names)
-    ez = implant.is_true_ez
-    expressed = ez & (rng.random(n) < (0.9 if rng.random() < 0.6 else 0.45))
-    if not expressed.any():
-        expressed[rng.choice(np.flatnonzero(ez))] = True
-    distance = np.linalg.norm(implant.mm[:, None] - implant.mm[expressed][None], axis=2).min(axis=1)
-    reach_mm = rng.uniform(6, 22)
-    spread = ~expressed & (rng.random(n) < 0.85 * np.exp(-distance / reach_mm))
-    joins = np.where(expressed, rng.gamma(1.5, 0.8, n), np.inf)
-    joins = np.where(spread, 1.5 + distance / physiology.speed_mm_s + rng.gamma(2, 1.0, n), joins)
-    size = physiology.strength * np.exp(rng.normal(0, 0.5, n))
-    size = np.where(spread, size * np.exp(rng.normal(-0.1, 0.6, n)), size)
-    return Seizure(float(rng.uniform(18, 80)), joins, size)
-
-
-def make_signal(
-    rng: Rng,
-    implant: Implant,
-    physiology: Physiology,
-    seizure: Seizure | None,
-    setup: RecordingSetup,
-) -> Signal:
-    """All contacts of one run, (contact, time) in µV."""
-    p, n = physiology, setup.samples
-    t = (np.arange(n) / setup.fs - setup.onset_s).astype(np.float32)
-    x = _background(rng, implant, p, setup)
-    _add_spikes(rng, x, p.spikes_per_min, setup.fs)
-    if seizure is not None:
-        _add_arousal(rng, x, t, p, seizure, setup.fs)
-        for contact in np.flatnonzero(np.isfinite(seizure.joins_s)):
-            _recruit(rng, x[contact], t, p, seizure, contact, setup.fs)
-    common = _shaped(rng, n, setup.fs, 2.0) * (setup.reference_noise * np.median(p.gain_uv))
-    mains = np.sin(2 * np.pi * setup.mains_hz * t + rng.uniform(0, 6.28))
-    # One contact at a time: the whole array is there once, and no copy of it.
-    for contact, hum in enumerate(rng.exponential(1.5, len(x))):
-        x[contact] *= p.gain_uv[contact]
-        x[contact] += common + hum * mains
-        x[contact] += p.floor_uv * rng.standard_normal(n, dtype=np.float32)
-    _spoil(rng, x, implant.good)
-    return x
+    joins_s: Values
+    rise_s: Values
+    builds_s: float
+    """When the early pattern gives way to the late one."""
+    size: Values
+    """Log amplitude of a contact's change; 0: it takes no part."""
+    own: Values
+    movement: Values
 
 
 @dataclass(frozen=True)
@@ -134,159 +84,250 @@ class RecordingSetup:
 
     fs: float
     samples: int
-    onset_s: float
+    starts_s: float
+    """When the seizure starts, in the recording."""
     mains_hz: int
     reference_noise: float
 
 
-def _background(rng: Rng, implant: Implant, p: Physiology, setup: RecordingSetup) -> Signal:
-    """1/f noise with a rhythm of its own in every contact, correlated along shafts; unit RMS."""
-    n = scipy.fft.next_fast_len(setup.samples, real=True)
-    f = scipy.fft.rfftfreq(n, 1 / setup.fs).astype(np.float32)[:, None].T
-    x = np.empty((len(implant.names), setup.samples), np.float32)
+def make_physiology(
+    rng: Rng, implant: Implant, onset: NDArray[np.bool_], center_gain: float, dynamics: Dynamics
+) -> Physiology:
+    """Draw a patient; gains between patients differ by far more than contacts of one patient."""
+    d, n = dynamics, len(implant.names)
+    root = np.linalg.cholesky(_likeness(implant, d))
+    gain = np.log(45.0 * center_gain) + rng.normal(0, 0.9)
+    gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * (root @ rng.normal(size=n))
+    gain = gain + onset * (d.onset_gain + d.onset_gain_sd * rng.normal())
+    general = d.general + d.general_sd * rng.normal()
+    drive = general + d.lasting * (root @ rng.normal(size=n))
+    apart = np.linalg.norm(implant.mm[:, None] - implant.mm[onset][None], axis=2).min(axis=1)
+    drive = drive + np.where(
+        onset,
+        d.onset_drive + d.onset_drive_sd * rng.normal(),
+        d.spread * np.exp(-apart / d.spread_mm),
+    )
+    name = str(rng.choice(list(PATTERNS), p=[share for share, _ in PATTERNS.values()]))
+    tilt = d.pattern * np.array(PATTERNS[name][1])
+    lateral = np.abs(implant.mm[:, 0]) > 50
+    return Physiology(
+        dynamics=d,
+        onset=onset,
+        gain_uv=np.exp(gain),
+        slow=onset * d.onset_slow_sd * rng.normal(),
+        slope=rng.normal(2.0, 0.3) + rng.normal(0, 0.2, n) - d.onset_fast * onset,
+        rhythm_hz=rng.choice([6.0, 9.5, 18.0], n) * np.exp(rng.normal(0, 0.08, n)),
+        rhythm_size=rng.exponential(0.3, n),
+        spikes_per_min=d.spikes * rng.gamma(0.8, 1.25, n) * np.where(onset, d.onset_spikes, 1.0),
+        polarity=rng.choice([-1.0, 1.0], n, p=[0.46, 0.54]),
+        drive=drive,
+        root=root,
+        strength=d.strength * float(np.exp(d.strength_sd * rng.normal())),
+        pattern=name,
+        early=np.array(d.early) + tilt + rng.normal(0, 0.10, len(d.early)),
+        late=np.array(d.late) + 0.3 * tilt + rng.normal(0, 0.10, len(d.late)),
+        rhythmic_hz=rng.uniform(4.5, 11),
+        muscle=d.muscle * rng.exponential(1.0, n) * (rng.random(n) < np.where(lateral, 0.5, 0.1)),
+        floor_uv=0.4 * float(np.exp(rng.normal(0, 0.5))),
+        speed_mm_s=rng.uniform(3, 15),
+    )
+
+
+def _likeness(implant: Implant, d: Dynamics) -> Values:
+    """Correlation of what neighbours and contacts of one electrode have in common."""
+    apart = np.linalg.norm(implant.mm[:, None] - implant.mm[None], axis=2)
+    same = implant.shaft[:, None] == implant.shaft[None]
+    alike = d.share * same + (1 - d.share) * np.exp(-apart / d.reach_mm)
+    return alike + 1e-6 * np.eye(len(alike))
+
+
+def make_seizure(rng: Rng, implant: Implant, p: Physiology) -> Seizure:
+    """Onset contacts first, others by distance; how much each takes part varies by seizure."""
+    d, n = p.dynamics, len(implant.names)
+    drive = p.drive + d.passing * (p.root @ rng.normal(size=n))
+    # Softplus: a contact with little drive takes hardly any part, and none takes a negative one.
+    size = p.strength * np.exp(d.seizure_sd * rng.normal()) * np.log1p(np.exp(2 * drive)) / 2
+    size = d.most * (1 - np.exp(-size / d.most))
+    apart = np.linalg.norm(implant.mm[:, None] - implant.mm[p.onset][None], axis=2).min(axis=1)
+    joins = np.where(
+        p.onset,
+        rng.gamma(1.2, 1.2, n),
+        0.5 + apart / p.speed_mm_s / (0.3 + size) + rng.gamma(1.5, 1.5, n),
+    )
+    return Seizure(
+        duration_s=float(rng.uniform(30, 90)),
+        joins_s=joins,
+        rise_s=rng.uniform(1, 5, n),
+        builds_s=float(rng.uniform(9, 18)),
+        size=size,
+        own=np.array(d.own) * (p.root @ rng.normal(size=(n, len(d.own)))),
+        movement=d.movement * rng.exponential(1.0, n) * (rng.random(n) < 0.3),
+    )
+
+
+def make_signal(
+    rng: Rng, implant: Implant, p: Physiology, seizure: Seizure, setup: RecordingSetup
+) -> Signal:
+    """All contacts of one run, (contact, time) in µV."""
+    n, fs = setup.samples, setup.fs
+    t = (np.arange(n) / fs - setup.starts_s).astype(np.float32)
+    grid = np.arange(0, n / fs + 2 / _GRID_HZ, 1 / _GRID_HZ) - setup.starts_s
+    split, fine = _Split(n, fs), _Fine(n, fs)
+    common = setup.reference_noise * np.median(p.gain_uv) * split.noise(rng, 2.0)
+    mains = np.sin(2 * np.pi * setup.mains_hz * t + rng.uniform(0, 6.28)).astype(np.float32)
+    x = np.empty((len(implant.names), n), np.float32)
     before: NDArray[np.complex64] | None = None
     for contact in range(len(x)):
-        white = rng.standard_normal((f.size, 2), dtype=np.float32).view(np.complex64)[:, 0]
-        same_shaft = contact > 0 and implant.shaft[contact] == implant.shaft[contact - 1]
-        if same_shaft and before is not None:
+        white = split.white(rng)
+        if contact and implant.shaft[contact] == implant.shaft[contact - 1] and before is not None:
             white = np.float32(0.5) * before + np.float32(0.75**0.5) * white
         before = white
-        power = (f[0] + 0.8) ** -p.slope[contact]
-        hz = p.rhythm_hz[contact]
-        bump = np.exp(-0.5 * ((f[0] - hz) / (0.12 * hz)) ** 2) * p.rhythm_size[contact]
-        power += bump * power.sum() / max(float(bump.sum()), 1e-6) * p.rhythm_size[contact]
-        power[0] = 0.0
-        part = scipy.fft.irfft(white * np.sqrt(power), n)[: setup.samples]
-        x[contact] = part / part.std()
+        row, amplitude = split.bands(white * split.shape(p, contact))
+        on = _envelope(grid, seizure, contact)
+        logs = _log_amplitudes(rng, grid, on, p, seizure, contact)
+        x[contact] = np.einsum("bt,bt->t", row, fine(np.exp(logs)))
+        ictal = fine(on * seizure.size[contact])
+        built = np.clip((t - np.float32(seizure.builds_s)) / 6, 0, 1)
+        x[contact] += built * _rhythm(rng, t, p, contact, ictal, amplitude)
+        _add_spikes(rng, x[contact], p, contact, ictal, fs)
+        x[contact] += _artefacts(rng, t, p, seizure, contact, split)
+        x[contact] *= p.gain_uv[contact]
+        x[contact] += common + np.float32(rng.exponential(1.5)) * mains
+        x[contact] += p.floor_uv * rng.standard_normal(n, dtype=np.float32)
+    _spoil(rng, x, implant.good)
     return x
 
 
-def _shaped(
-    rng: Rng, n: int, fs: float, slope: float, band: tuple[float, float] | None = None
+class _Fine:
+    """Linear interpolation from the coarse grid to the samples of a run."""
+
+    def __init__(self, samples: int, fs: float) -> None:
+        at = np.arange(samples) * (_GRID_HZ / fs)
+        self.before = at.astype(np.intp)
+        self.share = (at - self.before).astype(np.float32)
+
+    def __call__(self, coarse: Values) -> Signal:
+        coarse = coarse.astype(np.float32)
+        steps = np.diff(coarse, axis=-1)
+        return coarse[..., self.before] + self.share * steps[..., self.before]
+
+
+class _Split:
+    """Noise of a run's length, split into the bands of `BAND_EDGES_HZ`."""
+
+    def __init__(self, samples: int, fs: float) -> None:
+        self.samples = samples
+        self.n = scipy.fft.next_fast_len(samples, real=True)
+        self.f = scipy.fft.rfftfreq(self.n, 1 / fs).astype(np.float32)
+        below = [1 / (1 + (self.f / edge) ** 8) for edge in BAND_EDGES_HZ]
+        self.masks = np.diff([np.zeros_like(self.f), *below, np.ones_like(self.f)], axis=0)
+        self.masks = self.masks.astype(np.float32)
+
+    def white(self, rng: Rng) -> NDArray[np.complex64]:
+        return rng.standard_normal((self.f.size, 2), dtype=np.float32).view(np.complex64)[:, 0]
+
+    def shape(self, p: Physiology, contact: int) -> Signal:
+        """Amplitude spectrum of a contact at rest: 1/f and a rhythm of its own."""
+        power = (self.f + np.float32(0.8)) ** np.float32(-p.slope[contact])
+        hz = p.rhythm_hz[contact]
+        bump = np.exp(-0.5 * ((self.f - hz) / (0.12 * hz)) ** 2)
+        power = power + p.rhythm_size[contact] ** 2 * power.sum() / bump.sum() * bump
+        power[0] = 0.0
+        return np.sqrt(power).astype(np.float32)
+
+    def bands(self, spectrum: NDArray[np.complex64]) -> tuple[Signal, Signal]:
+        """Parts whose sum has an RMS of 1, and the RMS of each."""
+        parts = scipy.fft.irfft(self.masks * spectrum, self.n, axis=-1)[:, : self.samples]
+        parts /= parts.sum(axis=0).std()
+        return parts, parts.std(axis=1)
+
+    def noise(self, rng: Rng, slope: float) -> Signal:
+        """Unit-RMS noise with a 1/f^slope spectrum."""
+        shape = (self.f + np.float32(0.8)) ** np.float32(-slope / 2)
+        shape[0] = 0.0
+        x = scipy.fft.irfft(self.white(rng) * shape, self.n)[: self.samples]
+        return x / x.std()
+
+
+def _envelope(grid: Values, seizure: Seizure, contact: int) -> Values:
+    """How far a contact is in the seizure, 0 to 1, on the coarse grid."""
+    up = np.clip((grid - seizure.joins_s[contact]) / seizure.rise_s[contact], 0, 1)
+    down = np.clip((seizure.duration_s - grid) / 3.0, 0, 1)
+    return up * up * (3 - 2 * up) * down
+
+
+def _log_amplitudes(
+    rng: Rng, grid: Values, on: Values, p: Physiology, seizure: Seizure, contact: int
+) -> Values:
+    """Log amplitude of every band over time, (band, grid)."""
+    late = np.clip((grid - seizure.builds_s) / 6.0, 0, 1)
+    profile = p.early[:, None] * (1 - late) + p.late[:, None] * late
+    change = on * (seizure.size[contact] * profile + seizure.own[contact][:, None])
+    # Restlessness: knots every 8 s, so that windows of several seconds differ.
+    knots = np.arange(grid[0], grid[-1] + 8.0, 8.0)
+    drawn = np.array(p.dynamics.restless)[:, None] * rng.normal(size=(len(change), len(knots)))
+    restless = np.stack([np.interp(grid, knots, v) for v in drawn])
+    after = np.clip((grid - seizure.duration_s) / 3.0, 0, 1) * min(seizure.size[contact], 1.0)
+    slow = p.slow[contact] * np.array([1.0, 1.0, 1.0, 1.0, 0.3, 0.0])[:, None]
+    return change + restless + slow - 0.7 * after
+
+
+def _rhythm(
+    rng: Rng, t: Signal, p: Physiology, contact: int, ictal: Signal, amplitude: Signal
 ) -> Signal:
-    """Unit-RMS noise with a 1/f^slope spectrum, or flat inside a band."""
-    m = scipy.fft.next_fast_len(n, real=True)
-    f = scipy.fft.rfftfreq(m, 1 / fs).astype(np.float32)
-    white = rng.standard_normal((f.size, 2), dtype=np.float32).view(np.complex64)[:, 0]
-    if band is None:
-        shape = (f + np.float32(0.8)) ** np.float32(-slope / 2)
-    else:
-        low, high = band
-        shape = np.exp(-0.5 * (2 * (f - (low + high) / 2) / (high - low)) ** 4).astype(np.float32)
-    shape[0] = 0.0
-    x = scipy.fft.irfft(white * shape, m)[:n].astype(np.float32)
-    return x / x.std()
+    """A rhythm that slows down while the seizure lasts, with a harmonic; as large as its band."""
+    band = int(np.searchsorted(BAND_EDGES_HZ, p.rhythmic_hz))
+    later = np.clip(t, 0, 40)
+    phase = 2 * np.pi * p.rhythmic_hz * (later - np.float32(0.004) * later**2) + rng.uniform(0, 6.3)
+    # The harmonic makes sharp peaks on one side, the side of the contact's spikes.
+    sharp = np.float32(0.45 * p.polarity[contact])
+    wave = np.sin(phase) - sharp * np.cos(2 * phase)
+    profile = np.float32(p.late[band])
+    size = np.float32(p.dynamics.rhythmic * amplitude[band]) * np.expm1(profile * ictal)
+    return (size * wave).astype(np.float32)
 
 
 def _spike(fs: float) -> Signal:
-    """A sharp negative wave of 70 ms and a slow positive one of 250 ms."""
+    """A sharp wave of 40 ms and a slow one of 250 ms after it."""
     t = np.arange(-0.1, 0.4, 1 / fs, dtype=np.float32)
-    return -np.exp(-0.5 * (t / 0.014) ** 2) + np.float32(0.35) * np.exp(
+    return np.exp(-0.5 * (t / 0.008) ** 2) - np.float32(0.1) * np.exp(
         -0.5 * ((t - 0.13) / 0.07) ** 2
     )
 
 
-def _add_spikes(rng: Rng, x: Signal, per_min: NDArray[np.float64], fs: float) -> None:
-    spike = _spike(fs)
-    for contact, rate in enumerate(per_min):
-        for at in rng.integers(
-            0, x.shape[1] - len(spike), rng.poisson(rate * x.shape[1] / fs / 60)
-        ):
-            x[contact, at : at + len(spike)] += spike * np.float32(rng.uniform(2, 5))
+def _add_spikes(rng: Rng, x: Signal, p: Physiology, contact: int, ictal: Signal, fs: float) -> None:
+    """Spikes at rest, more of them in a seizure, and larger with the contact's drive."""
+    d, spike = p.dynamics, _spike(fs)
+    extra = 2.0 if p.pattern == "spiking" else 1.0
+    per_s = p.spikes_per_min[contact] / 60 + extra * d.ictal_spikes * ictal
+    chance = np.cumsum(per_s[: len(x) - len(spike)] / fs)
+    many = int(rng.poisson(chance[-1]))
+    starts = np.searchsorted(chance, np.sort(rng.uniform(0, chance[-1], many)))
+    turns = np.where(rng.random(many) < d.spike_turns, -1.0, 1.0)
+    sizes = turns * p.polarity[contact] * d.spike_size * np.exp(rng.normal(0, 0.35, many))
+    for at, size in zip(starts, sizes * np.exp(d.spike_growth * ictal[starts]), strict=True):
+        x[at : at + len(spike)] += np.float32(size) * spike
 
 
-def _ramp(t: Signal, start: float, rise: float, stop: float, fall: float) -> Signal:
-    """0 before `start`, 1 after `rise` seconds, back to 0 within `fall` seconds after `stop`."""
-    up = np.clip((t - np.float32(start)) / np.float32(rise), 0, 1)
-    down = np.clip((np.float32(stop) - t) / np.float32(fall) + 1, 0, 1)
-    return up * down
-
-
-def _add_arousal(
-    rng: Rng, x: Signal, t: Signal, p: Physiology, seizure: Seizure, fs: float
-) -> None:
-    """What changes outside the EZ too: all contacts a little, reactive ones more, muscle later."""
-    on = _ramp(t, rng.uniform(-1, 3), 2.0, seizure.duration_s, 4.0)
-    own = p.reactive * rng.choice([-0.5, 1.0], len(x))
-    for contact, bands in enumerate(_bands(x, fs)):
-        change = p.global_change * (1 + rng.normal(0, 0.2, len(p.global_change))) + own[contact]
-        for part, c in zip(bands, np.clip(change, -0.7, 3).astype(np.float32), strict=True):
-            x[contact] += c * on * part
-    muscle = _ramp(t, rng.uniform(4, 15), 3.0, seizure.duration_s, 3.0)
-    for contact, size in enumerate(
-        p.muscle * 0.25 * rng.exponential(1.0, len(x)) * (rng.random(len(x)) < 0.4)
-    ):
-        burst = rng.standard_normal(len(t), dtype=np.float32)
-        x[contact] += np.float32(size) * muscle * burst
-    silent = _ramp(t, seizure.duration_s, 2.0, 1e6, 1.0)
-    depth = np.where(np.isfinite(seizure.joins_s), rng.uniform(0.1, 0.6, len(x)), 0.05)
-    for contact, share in enumerate(depth):
-        x[contact] *= 1 - share * silent
-
-
-def _bands(x: Signal, fs: float) -> Iterator[list[Signal]]:
-    """Each contact's signal between neighbouring edges; the parts add up to it."""
-    n = scipy.fft.next_fast_len(x.shape[1], real=True)
-    f = scipy.fft.rfftfreq(n, 1 / fs)
-    below = [(1 / (1 + (f / edge) ** 8)).astype(np.float32) for edge in _EDGES_HZ]
-    for row in x:
-        spectrum = scipy.fft.rfft(row, n)
-        sums = [scipy.fft.irfft(spectrum * part, n)[: len(row)] for part in below]
-        yield [upper - lower for lower, upper in pairwise([np.zeros_like(row), *sums, row.copy()])]
-
-
-def _recruit(
-    rng: Rng, x: Signal, t: Signal, p: Physiology, seizure: Seizure, contact: int, fs: float
-) -> None:
-    """Ictal activity of one contact, in place; sizes are relative to the contact's own RMS."""
-    joins, size = seizure.joins_s[contact], np.float32(seizure.size[contact])
-    if joins >= seizure.duration_s:
-        return
-    on = _ramp(t, joins, rng.uniform(1, 4), seizure.duration_s, 2.0)
-    swell = 1 + np.float32(0.3) * np.sin(2 * np.pi * np.float32(rng.uniform(0.05, 0.2)) * t)
-    top = 0.45 * fs
-    if p.pattern == "low-voltage-fast":
-        x *= 1 - np.float32(0.3) * _ramp(t, joins, 0.5, joins + 6, 4.0)
-        x += np.float32(0.2) * size * on * swell * _fast(rng, t, fs, p.fast_hz, top)
-        x += (
-            np.float32(0.5)
-            * size
-            * _ramp(t, joins + 8, 5, seizure.duration_s, 2)
-            * _rhythm(t, p.rhythmic_hz)
+def _artefacts(
+    rng: Rng, t: Signal, p: Physiology, seizure: Seizure, contact: int, split: _Split
+) -> Signal | float:
+    """Muscle late in a seizure, and slow movement while it lasts."""
+    out: Signal | float = 0.0
+    end = np.clip((np.float32(seizure.duration_s) - t) / 3, 0, 1)
+    if p.muscle[contact] > 0:
+        on = np.clip((t - np.float32(seizure.builds_s)) / 5, 0, 1) * end
+        out = (
+            np.float32(0.2 * p.muscle[contact]) * on * rng.standard_normal(len(t), dtype=np.float32)
         )
-    elif p.pattern == "rhythmic":
-        x += np.float32(1.0) * size * on * swell * _rhythm(t, p.rhythmic_hz)
-    elif p.pattern == "spiking":
-        x += size * on * _spike_train(rng, t, fs, rng.uniform(1.5, 4))
-    else:
-        shift = _ramp(t, joins, 1.5, joins + 3, 5.0)
-        x -= np.float32(2.5) * size * shift
-        x += np.float32(0.2) * size * on * _fast(rng, t, fs, 0.6 * p.fast_hz, top)
-
-
-def _fast(rng: Rng, t: Signal, fs: float, hz: float, top: float) -> Signal:
-    low, high = 0.75 * min(hz, top / 1.3), 1.3 * min(hz, top / 1.3)
-    return _shaped(rng, len(t), fs, 0, (low, high))
-
-
-def _rhythm(t: Signal, hz: float) -> Signal:
-    """A rhythm that slows down while the seizure lasts, with a harmonic."""
-    phase = 2 * np.pi * hz * (t - np.float32(0.004) * np.clip(t, 0, None) ** 2)
-    return (np.sin(phase) + np.float32(0.4) * np.sin(2 * phase + 0.7)).astype(np.float32)
-
-
-def _spike_train(rng: Rng, t: Signal, fs: float, per_s: float) -> Signal:
-    train = np.zeros(len(t), np.float32)
-    times = np.cumsum(
-        np.clip(rng.normal(1 / per_s, 0.15 / per_s, int(len(t) / fs * per_s)), 0.1, None)
-    )
-    at = (times * fs).astype(int)
-    train[at[at < len(t)]] = rng.uniform(2, 4, (at < len(t)).sum())
-    return scipy.signal.fftconvolve(train, _spike(fs), mode="same").astype(np.float32)
+    if seizure.movement[contact] > 0:
+        on = np.clip((t - np.float32(2)) / 4, 0, 1) * end
+        out = out + np.float32(seizure.movement[contact]) * on * split.noise(rng, 4.0)
+    return out
 
 
 def _spoil(rng: Rng, x: Signal, good: NDArray[np.bool_]) -> None:
-    """Bad contacts: dead, noisy, or full of mains."""
+    """Bad contacts: dead, noisy, or full of broadband noise."""
     for contact in np.flatnonzero(~good):
         kind = rng.integers(3)
         if kind == 0:

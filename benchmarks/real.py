@@ -1,0 +1,229 @@
+"""Contact features of recorded seizures: every row that can be computed from them, on real patients.
+
+`python -m benchmarks real [FIT.parquet [TEST.parquet]]`. With one file (or none: the one beside the
+repository, if it is there), each patient is scored by what the others teach; with two, the patients of
+the second file by those of the first. Labels are the onset contacts that clinicians marked.
+
+Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that teach,
+by their own out-of-fold scores. Columns: `epilens.…` rows with their settings, on the 33 features
+z-scored or ranked within each seizure, then averaged over the seizures of a patient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.seizure_features import FEATURES
+from epilens.evaluation.resampling import compare_scores
+from epilens.evaluation.scoring import score, summarise
+from epilens.methods import METHODS
+from epilens.methods.shaft import smoothed
+from epilens.plan import ShaftPlan
+from epilens.thresholds import select_threshold
+
+DEFAULT = Path(__file__).parents[2] / "shared/data/real/ds003029_contact_features.parquet"
+CLASSIFIERS = ("logistic", "rbf-svm", "random-forest", "lightgbm")
+REFERENCE = "line-length-spread"
+INNER_FOLDS = 4
+WEIGHTS = [
+    ShaftPlan(own=round(1 - near - shaft, 2), neighbours=near, shaft=shaft)
+    for near, shaft in product((0.0, 0.15, 0.3, 0.45), repeat=2)
+]
+"""Weights of the smoothing that are tried; the first smooths nothing."""
+
+Scores = dict[str, np.ndarray]
+"""Patient → p_nez of its channels."""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """One patient's channels: features relative to the seizure, averaged over seizures."""
+
+    channels: list[str]
+    is_soz: np.ndarray
+    z: np.ndarray
+    rank: np.ndarray
+
+
+Patients = dict[str, Patient]
+Fit = Callable[[Patients], Callable[[Patient], np.ndarray]]
+
+
+def read(path: Path) -> Patients:
+    """The patients of a file with the columns of the published table."""
+    if not path.exists():
+        raise SystemExit(f"{path}: expected a parquet file of contact features, found none.")
+    table = pd.read_parquet(path)
+    missing = {"patient", "run", "channel", "is_soz", *FEATURES} - set(table.columns)
+    if missing:
+        raise SystemExit(f"{path}: expected the columns {', '.join(sorted(missing))}, found none.")
+    patients = {}
+    for name, of in table.groupby("patient"):
+        runs = of.groupby("run")[list(FEATURES)]
+        relative = {
+            "z": runs.transform(lambda v: (v - v.mean()) / (v.std(ddof=0) or np.inf)),
+            "rank": runs.rank(pct=True),
+        }
+        means = {kind: values.groupby(of["channel"]).mean() for kind, values in relative.items()}
+        channels = means["z"].index.tolist()
+        is_soz = of.groupby("channel")["is_soz"].first().loc[channels].to_numpy(bool)
+        patients[str(name)] = Patient(
+            channels, is_soz, *(np.nan_to_num(means[kind].to_numpy()) for kind in ("z", "rank"))
+        )
+    return patients
+
+
+def single_feature(name: str) -> Fit:
+    """Nothing to learn: the larger, the likelier."""
+    column = FEATURES.index(name)
+
+    def fit(_: Patients) -> Callable[[Patient], np.ndarray]:
+        return lambda patient: as_p_nez(patient.z[:, column])
+
+    return fit
+
+
+def as_p_nez(score: np.ndarray) -> np.ndarray:
+    """Ranks within the patient, the largest score lowest."""
+    return 1 - pd.Series(score).rank(pct=True).to_numpy()
+
+
+def classifier(name: str, columns: str) -> Fit:
+    """A row of EpiLENS with its settings, on these columns."""
+    settings = METHODS[name].settings
+
+    def fit(patients: Patients) -> Callable[[Patient], np.ndarray]:
+        x = np.concatenate([getattr(p, columns) for p in patients.values()])
+        is_nez = ~np.concatenate([p.is_soz for p in patients.values()])
+        model = settings.pipeline(0, int((~is_nez).sum())).fit(x, is_nez)
+        return lambda patient: model.predict_proba(getattr(patient, columns))[:, 1]
+
+    return fit
+
+
+def rows() -> Iterator[tuple[str, Fit, bool]]:
+    """Name, fit, and whether it learns."""
+    yield REFERENCE, single_feature("ll_std"), False
+    for name, columns in product(CLASSIFIERS, ("z", "rank")):
+        yield f"{name}-{columns}", classifier(name, columns), True
+
+
+def out_of_fold(fit: Fit, patients: Patients, learns: bool) -> Scores:
+    """Scores of the patients that teach, each by the others."""
+    names = list(patients)
+    if not learns:
+        scorer = fit(patients)
+        return {name: scorer(patients[name]) for name in names}
+    scores = {}
+    for fold in range(INNER_FOLDS):
+        held = names[fold::INNER_FOLDS]
+        scorer = fit({n: patients[n] for n in names if n not in held})
+        scores |= {name: scorer(patients[name]) for name in held}
+    return scores
+
+
+def smoothing(patients: Patients, scores: Scores) -> ShaftPlan:
+    """The weights with the best mean AUROC on the patients that teach."""
+
+    def auroc(plan: ShaftPlan) -> float:
+        ledger = _rows("", patients, {n: _mixed(patients[n], scores[n], plan) for n in scores}, 0.5)
+        return float(score(ledger)["auroc"].mean())
+
+    return max(WEIGHTS, key=auroc)
+
+
+def _mixed(patient: Patient, p_nez: np.ndarray, plan: ShaftPlan) -> np.ndarray:
+    return smoothed(patient.channels, p_nez, plan)
+
+
+def _rows(method: str, patients: Patients, scores: Scores, threshold: float) -> pd.DataFrame:
+    """Rows of a ledger."""
+    parts = [
+        pd.DataFrame(
+            {
+                "method": method,
+                "seed": 0,
+                "fold": 0,
+                "partition": "test",
+                "center": "real",
+                "patient": name,
+                "channel": patients[name].channels,
+                "is_ez": patients[name].is_soz,
+                "p_nez": p_nez,
+                "threshold": threshold,
+            }
+        )
+        for name, p_nez in scores.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -> pd.DataFrame:
+    """Test rows of one method, and of the same smoothed along shafts."""
+    inner = out_of_fold(fit, teach, learns)
+    scorer = fit(teach)
+    found = {patient: scorer(test[patient]) for patient in test}
+    plan = smoothing(teach, inner)
+    parts = []
+    for suffix, weights in (("", WEIGHTS[0]), ("/shaft", plan)):
+        mixed = {n: _mixed(teach[n], p, weights) for n, p in inner.items()}
+        threshold, _ = select_threshold([*mixed.values()], [teach[n].is_soz for n in mixed])
+        tested = {n: _mixed(test[n], p, weights) for n, p in found.items()}
+        parts.append(_rows(name + suffix, test, tested, threshold))
+    return pd.concat(parts)
+
+
+def ledger(fit: Patients, test: Patients | None) -> pd.DataFrame:
+    """Every row on every test patient."""
+    parts = []
+    for name, method, learns in rows():
+        if test is not None:
+            parts.append(judged(name, method, learns, fit, test))
+            continue
+        for left_out in fit:
+            teach = {n: p for n, p in fit.items() if n != left_out}
+            parts.append(judged(name, method, learns, teach, {left_out: fit[left_out]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def single_features(patients: Patients) -> pd.DataFrame:
+    """Mean AUROC of every feature alone."""
+    parts = [
+        _rows(f, patients, {n: single_feature(f)(patients)(p) for n, p in patients.items()}, 0.5)
+        for f in FEATURES
+    ]
+    return summarise(score(pd.concat(parts))).set_index("method")[["auroc", "ez_auprc"]]
+
+
+def measure(*paths: str) -> list[dict[str, Any]]:
+    """The tables as rows of a benchmark."""
+    fit, *others = [read(Path(p)) for p in paths or (DEFAULT,)]
+    test = others[0] if others else None
+    if test is not None and (both := set(fit) & set(test)):
+        raise SystemExit(f"real: expected other patients in the second file, found {sorted(both)}.")
+    scores = score(ledger(fit, test))
+    table = summarise(scores).set_index("method")
+    print(f"\nReal patients ({len(test or fit)}); labels are clinicians' onset contacts\n")
+    print("| row | AUROC | EZ-AUPRC | Macro-F1 | AUROC − line-length-spread (95 %) |")
+    print("|---|---|---|---|---|")
+    out = []
+    for name, line in table.sort_values("auroc", ascending=False).iterrows():
+        against = compare_scores(scores, str(name), REFERENCE, "auroc")
+        values = " | ".join(f"{line[m]:.3f}" for m in ("auroc", "ez_auprc", "macro_f1"))
+        interval = f"{against.estimate:+.3f} ({against.low:+.3f} to {against.high:+.3f})"
+        print(f"| `{name}` | {values} | {interval} |")
+        out.append({"what": f"{name}: AUROC", "value": float(line["auroc"]), "unit": ""})
+        out.append({"what": f"{name}: EZ-AUPRC", "value": float(line["ez_auprc"]), "unit": ""})
+    alone = single_features(test or fit)
+    print("\n| feature alone, AUROC | mean | std | max |\n|---|---|---|---|")
+    for base in dict.fromkeys(f.rsplit("_", 1)[0] for f in FEATURES):
+        cells = [f"{alone.loc[f'{base}_{s}', 'auroc']:.2f}" for s in ("mean", "std", "max")]
+        print(f"| {base} | {' | '.join(cells)} |")
+    return out
