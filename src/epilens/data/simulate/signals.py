@@ -29,6 +29,8 @@ PATTERNS: dict[str, tuple[float, tuple[float, ...]]] = {
 }
 """How often an onset looks so, and how its bands differ from the mean of all."""
 
+_SLOW = (1.0, 1.0, 1.0, 1.0, 0.3, 0.0)
+"""How much a band belongs to what is below 30 Hz."""
 _GRID_HZ = 5.0
 """Envelopes are drawn this finely and interpolated."""
 
@@ -95,7 +97,7 @@ def make_physiology(
 ) -> Physiology:
     """Draw a patient; gains between patients differ by far more than contacts of one patient."""
     d, n = dynamics, len(implant.names)
-    root = np.linalg.cholesky(_likeness(implant, d))
+    root: Values = np.asarray(np.linalg.cholesky(_likeness(implant, d)), np.float64)
     gain = np.log(45.0 * center_gain) + rng.normal(0, 0.9)
     gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * (root @ rng.normal(size=n))
     gain = gain + onset * (d.onset_gain + d.onset_gain_sd * rng.normal())
@@ -114,7 +116,7 @@ def make_physiology(
         dynamics=d,
         onset=onset,
         gain_uv=np.exp(gain),
-        slow=onset * d.onset_slow_sd * rng.normal(),
+        slow=np.where(onset, d.onset_slow_sd * rng.normal(), 0.0),
         slope=rng.normal(2.0, 0.3) + rng.normal(0, 0.2, n) - d.onset_fast * onset,
         rhythm_hz=rng.choice([6.0, 9.5, 18.0], n) * np.exp(rng.normal(0, 0.08, n)),
         rhythm_size=rng.exponential(0.3, n),
@@ -169,33 +171,114 @@ def make_signal(
     rng: Rng, implant: Implant, p: Physiology, seizure: Seizure, setup: RecordingSetup
 ) -> Signal:
     """All contacts of one run, (contact, time) in µV."""
-    n, fs = setup.samples, setup.fs
-    t = (np.arange(n) / fs - setup.starts_s).astype(np.float32)
-    grid = np.arange(0, n / fs + 2 / _GRID_HZ, 1 / _GRID_HZ) - setup.starts_s
-    split, fine = _Split(n, fs), _Fine(n, fs)
-    common = setup.reference_noise * np.median(p.gain_uv) * split.noise(rng, 2.0)
-    mains = np.sin(2 * np.pi * setup.mains_hz * t + rng.uniform(0, 6.28)).astype(np.float32)
+    n = setup.samples
+    making = _Making(rng, p, seizure, setup)
+    common = setup.reference_noise * np.median(p.gain_uv) * making.split.noise(rng, 2.0)
+    mains = np.sin(2 * np.pi * setup.mains_hz * making.t + rng.uniform(0, 6.28))
     x = np.empty((len(implant.names), n), np.float32)
     before: NDArray[np.complex64] | None = None
     for contact in range(len(x)):
-        white = split.white(rng)
+        white = making.split.white(rng)
         if contact and implant.shaft[contact] == implant.shaft[contact - 1] and before is not None:
             white = np.float32(0.5) * before + np.float32(0.75**0.5) * white
         before = white
-        row, amplitude = split.bands(white * split.shape(p, contact))
-        on = _envelope(grid, seizure, contact)
-        logs = _log_amplitudes(rng, grid, on, p, seizure, contact)
-        x[contact] = np.einsum("bt,bt->t", row, fine(np.exp(logs)))
-        ictal = fine(on * seizure.size[contact])
-        built = np.clip((t - np.float32(seizure.builds_s)) / 6, 0, 1)
-        x[contact] += built * _rhythm(rng, t, p, contact, ictal, amplitude)
-        _add_spikes(rng, x[contact], p, contact, ictal, fs)
-        x[contact] += _artefacts(rng, t, p, seizure, contact, split)
+        making.contact(contact, white, x[contact])
         x[contact] *= p.gain_uv[contact]
-        x[contact] += common + np.float32(rng.exponential(1.5)) * mains
+        x[contact] += common
+        x[contact] += np.float32(rng.exponential(1.5)) * mains.astype(np.float32, copy=False)
         x[contact] += p.floor_uv * rng.standard_normal(n, dtype=np.float32)
     _spoil(rng, x, implant.good)
     return x
+
+
+class _Making:
+    """One run while it is made, contact by contact; sizes in units of a contact's RMS at rest."""
+
+    def __init__(self, rng: Rng, p: Physiology, seizure: Seizure, setup: RecordingSetup) -> None:
+        self.rng, self.p, self.seizure, self.fs = rng, p, seizure, setup.fs
+        n = setup.samples
+        self.t = (np.arange(n) / setup.fs - setup.starts_s).astype(np.float32)
+        self.grid = np.arange(0, n / setup.fs + 2 / _GRID_HZ, 1 / _GRID_HZ) - setup.starts_s
+        self.split, self.fine = _Split(n, setup.fs), _Fine(n, setup.fs)
+        self.built = _clip((self.t - np.float32(seizure.builds_s)) / np.float32(6))
+        self.lasts = _clip((np.float32(seizure.duration_s) - self.t) / np.float32(3))
+        self.spike = _spike(setup.fs)
+
+    def contact(self, contact: int, white: NDArray[np.complex64], out: Signal) -> None:
+        """Write one contact's signal into `out`."""
+        parts, rms = self.split.bands(white * self.split.shape(self.p, contact))
+        on = self.envelope(contact)
+        ictal = self.fine(on * self.seizure.size[contact])
+        out[:] = self.fine.weighted(parts, np.exp(self.log_amplitudes(contact, on)))
+        out += self.rhythm(contact, ictal, rms)
+        self.add_spikes(contact, ictal, out)
+        self.add_artefacts(contact, out)
+
+    def envelope(self, contact: int) -> Values:
+        """How far a contact is in the seizure, 0 to 1, on the coarse grid."""
+        s = self.seizure
+        up = np.clip((self.grid - s.joins_s[contact]) / s.rise_s[contact], 0, 1)
+        return up * up * (3 - 2 * up) * np.clip((s.duration_s - self.grid) / 3.0, 0, 1)
+
+    def log_amplitudes(self, contact: int, on: Values) -> Values:
+        """Log amplitude of every band over time, (band, grid)."""
+        p, s, grid = self.p, self.seizure, self.grid
+        late = np.clip((grid - s.builds_s) / 6.0, 0, 1)
+        profile = p.early[:, None] * (1 - late) + p.late[:, None] * late
+        change = on * (s.size[contact] * profile + s.own[contact][:, None])
+        # Restlessness: knots every 8 s, so that windows of several seconds differ.
+        knots = np.arange(grid[0], grid[-1] + 8.0, 8.0)
+        drawn = self.rng.normal(size=(len(change), len(knots)))
+        drawn *= np.array(p.dynamics.restless)[:, None]
+        restless = np.stack([np.interp(grid, knots, v) for v in drawn])
+        slow = p.slow[contact] * np.array(_SLOW)[:, None]
+        after = np.clip((grid - s.duration_s) / 3.0, 0, 1) * min(s.size[contact], 1.0)
+        return change + restless + slow - 0.7 * after
+
+    def rhythm(self, contact: int, ictal: Signal, rms: Signal) -> Signal:
+        """A rhythm that slows down once the seizure has built up; as large as its band."""
+        p = self.p
+        band = int(np.searchsorted(BAND_EDGES_HZ, p.rhythmic_hz))
+        later = np.clip(self.t, 0, 40)
+        turns = np.float32(p.rhythmic_hz) * (later - np.float32(0.004) * later**2)
+        phase = np.float32(2 * np.pi) * turns + np.float32(self.rng.uniform(0, 6.3))
+        # The harmonic makes sharp peaks on one side, the side of the contact's spikes.
+        wave = np.sin(phase) - np.float32(0.45 * p.polarity[contact]) * np.cos(2 * phase)
+        size = np.float32(p.dynamics.rhythmic * rms[band])
+        return size * np.expm1(np.float32(p.late[band]) * ictal) * self.built * wave
+
+    def add_spikes(self, contact: int, ictal: Signal, x: Signal) -> None:
+        """Spikes at rest, more of them in a seizure, and larger with the contact's change."""
+        p, d = self.p, self.p.dynamics
+        extra = 2.0 if p.pattern == "spiking" else 1.0
+        per_s = p.spikes_per_min[contact] / 60 + extra * d.ictal_spikes * ictal
+        chance = np.cumsum(per_s[: len(x) - len(self.spike)] / self.fs)
+        many = int(self.rng.poisson(chance[-1]))
+        starts = np.searchsorted(chance, np.sort(self.rng.uniform(0, chance[-1], many)))
+        turns = np.where(self.rng.random(many) < d.spike_turns, -1.0, 1.0)
+        sizes = turns * p.polarity[contact] * d.spike_size * np.exp(self.rng.normal(0, 0.35, many))
+        for at, size in zip(starts, sizes * np.exp(d.spike_growth * ictal[starts]), strict=True):
+            x[at : at + len(self.spike)] += np.float32(size) * self.spike
+
+    def add_artefacts(self, contact: int, x: Signal) -> None:
+        """Muscle late in a seizure, and slow movement while it lasts."""
+        if muscle := self.p.muscle[contact]:
+            noise = self.rng.standard_normal(len(x), dtype=np.float32)
+            x += np.float32(0.2 * muscle) * self.built * self.lasts * noise
+        if movement := self.seizure.movement[contact]:
+            on = _clip((self.t - np.float32(2)) / np.float32(4)) * self.lasts
+            x += np.float32(movement) * on * self.split.noise(self.rng, 4.0)
+
+
+def _clip(x: Signal) -> Signal:
+    return np.clip(x, np.float32(0), np.float32(1))
+
+
+def _spike(fs: float) -> Signal:
+    """A sharp wave of 40 ms and a slow one of 250 ms after it."""
+    t = np.arange(-0.1, 0.4, 1 / fs, dtype=np.float32)
+    slow = np.exp(-0.5 * ((t - np.float32(0.13)) / np.float32(0.07)) ** 2)
+    return np.exp(-0.5 * (t / np.float32(0.008)) ** 2) - np.float32(0.1) * slow
 
 
 class _Fine:
@@ -208,8 +291,14 @@ class _Fine:
 
     def __call__(self, coarse: Values) -> Signal:
         coarse = coarse.astype(np.float32)
-        steps = np.diff(coarse, axis=-1)
-        return coarse[..., self.before] + self.share * steps[..., self.before]
+        return coarse[self.before] + self.share * np.diff(coarse)[self.before]
+
+    def weighted(self, parts: Signal, coarse: Values) -> Signal:
+        """Sum of the parts, each times its own level."""
+        total = parts[0] * self(coarse[0])
+        for part, level in zip(parts[1:], coarse[1:], strict=True):
+            total += part * self(level)
+        return total
 
 
 class _Split:
@@ -222,6 +311,7 @@ class _Split:
         below = [1 / (1 + (self.f / edge) ** 8) for edge in BAND_EDGES_HZ]
         self.masks = np.diff([np.zeros_like(self.f), *below, np.ones_like(self.f)], axis=0)
         self.masks = self.masks.astype(np.float32)
+        self.powers = self.masks**2
 
     def white(self, rng: Rng) -> NDArray[np.complex64]:
         return rng.standard_normal((self.f.size, 2), dtype=np.float32).view(np.complex64)[:, 0]
@@ -237,9 +327,11 @@ class _Split:
 
     def bands(self, spectrum: NDArray[np.complex64]) -> tuple[Signal, Signal]:
         """Parts whose sum has an RMS of 1, and the RMS of each."""
-        parts = scipy.fft.irfft(self.masks * spectrum, self.n, axis=-1)[:, : self.samples]
-        parts /= parts.sum(axis=0).std()
-        return parts, parts.std(axis=1)
+        power = spectrum.real**2 + spectrum.imag**2
+        scale = self.n / np.sqrt(2 * power.sum())
+        parts = scipy.fft.irfft(self.masks * (spectrum * scale), self.n, axis=-1)
+        rms = np.sqrt(self.powers @ power / power.sum())
+        return parts[:, : self.samples], rms
 
     def noise(self, rng: Rng, slope: float) -> Signal:
         """Unit-RMS noise with a 1/f^slope spectrum."""
@@ -247,83 +339,6 @@ class _Split:
         shape[0] = 0.0
         x = scipy.fft.irfft(self.white(rng) * shape, self.n)[: self.samples]
         return x / x.std()
-
-
-def _envelope(grid: Values, seizure: Seizure, contact: int) -> Values:
-    """How far a contact is in the seizure, 0 to 1, on the coarse grid."""
-    up = np.clip((grid - seizure.joins_s[contact]) / seizure.rise_s[contact], 0, 1)
-    down = np.clip((seizure.duration_s - grid) / 3.0, 0, 1)
-    return up * up * (3 - 2 * up) * down
-
-
-def _log_amplitudes(
-    rng: Rng, grid: Values, on: Values, p: Physiology, seizure: Seizure, contact: int
-) -> Values:
-    """Log amplitude of every band over time, (band, grid)."""
-    late = np.clip((grid - seizure.builds_s) / 6.0, 0, 1)
-    profile = p.early[:, None] * (1 - late) + p.late[:, None] * late
-    change = on * (seizure.size[contact] * profile + seizure.own[contact][:, None])
-    # Restlessness: knots every 8 s, so that windows of several seconds differ.
-    knots = np.arange(grid[0], grid[-1] + 8.0, 8.0)
-    drawn = np.array(p.dynamics.restless)[:, None] * rng.normal(size=(len(change), len(knots)))
-    restless = np.stack([np.interp(grid, knots, v) for v in drawn])
-    after = np.clip((grid - seizure.duration_s) / 3.0, 0, 1) * min(seizure.size[contact], 1.0)
-    slow = p.slow[contact] * np.array([1.0, 1.0, 1.0, 1.0, 0.3, 0.0])[:, None]
-    return change + restless + slow - 0.7 * after
-
-
-def _rhythm(
-    rng: Rng, t: Signal, p: Physiology, contact: int, ictal: Signal, amplitude: Signal
-) -> Signal:
-    """A rhythm that slows down while the seizure lasts, with a harmonic; as large as its band."""
-    band = int(np.searchsorted(BAND_EDGES_HZ, p.rhythmic_hz))
-    later = np.clip(t, 0, 40)
-    phase = 2 * np.pi * p.rhythmic_hz * (later - np.float32(0.004) * later**2) + rng.uniform(0, 6.3)
-    # The harmonic makes sharp peaks on one side, the side of the contact's spikes.
-    sharp = np.float32(0.45 * p.polarity[contact])
-    wave = np.sin(phase) - sharp * np.cos(2 * phase)
-    profile = np.float32(p.late[band])
-    size = np.float32(p.dynamics.rhythmic * amplitude[band]) * np.expm1(profile * ictal)
-    return (size * wave).astype(np.float32)
-
-
-def _spike(fs: float) -> Signal:
-    """A sharp wave of 40 ms and a slow one of 250 ms after it."""
-    t = np.arange(-0.1, 0.4, 1 / fs, dtype=np.float32)
-    return np.exp(-0.5 * (t / 0.008) ** 2) - np.float32(0.1) * np.exp(
-        -0.5 * ((t - 0.13) / 0.07) ** 2
-    )
-
-
-def _add_spikes(rng: Rng, x: Signal, p: Physiology, contact: int, ictal: Signal, fs: float) -> None:
-    """Spikes at rest, more of them in a seizure, and larger with the contact's drive."""
-    d, spike = p.dynamics, _spike(fs)
-    extra = 2.0 if p.pattern == "spiking" else 1.0
-    per_s = p.spikes_per_min[contact] / 60 + extra * d.ictal_spikes * ictal
-    chance = np.cumsum(per_s[: len(x) - len(spike)] / fs)
-    many = int(rng.poisson(chance[-1]))
-    starts = np.searchsorted(chance, np.sort(rng.uniform(0, chance[-1], many)))
-    turns = np.where(rng.random(many) < d.spike_turns, -1.0, 1.0)
-    sizes = turns * p.polarity[contact] * d.spike_size * np.exp(rng.normal(0, 0.35, many))
-    for at, size in zip(starts, sizes * np.exp(d.spike_growth * ictal[starts]), strict=True):
-        x[at : at + len(spike)] += np.float32(size) * spike
-
-
-def _artefacts(
-    rng: Rng, t: Signal, p: Physiology, seizure: Seizure, contact: int, split: _Split
-) -> Signal | float:
-    """Muscle late in a seizure, and slow movement while it lasts."""
-    out: Signal | float = 0.0
-    end = np.clip((np.float32(seizure.duration_s) - t) / 3, 0, 1)
-    if p.muscle[contact] > 0:
-        on = np.clip((t - np.float32(seizure.builds_s)) / 5, 0, 1) * end
-        out = (
-            np.float32(0.2 * p.muscle[contact]) * on * rng.standard_normal(len(t), dtype=np.float32)
-        )
-    if seizure.movement[contact] > 0:
-        on = np.clip((t - np.float32(2)) / 4, 0, 1) * end
-        out = out + np.float32(seizure.movement[contact]) * on * split.noise(rng, 4.0)
-    return out
 
 
 def _spoil(rng: Rng, x: Signal, good: NDArray[np.bool_]) -> None:
