@@ -95,7 +95,13 @@ def test_an_imported_model_says_what_it_cannot_tell():
     assert found.contacts["spread"].isna().all()
 
 
-@pytest.mark.parametrize("name", ["epileptogenicity-index", "fragility", "line-length-change"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("epileptogenicity-index/as-recorded", "fragility", "line-length-change"),
+        *("line-length-spread", "line-length-spread/shaft"),
+    ],
+)
 def test_methods_without_training(name):
     parts = [make_recording(run=f"run-{i}", seed=i, fs=FS, channels=CONTACTS) for i in range(2)]
     found = localize(parts, name)

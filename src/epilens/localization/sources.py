@@ -171,7 +171,15 @@ class MethodSource:
         for s in range(len(shown)):
             part = patient.isel(seizure=[s])
             alone[s, shown[s]] = self._p_nez(part.isel(channel=np.flatnonzero(shown[s])))
-        return Scores(self._p_nez(patient), alone)
+        p_nez = self._p_nez(patient)
+        if len(p_nez) > 1 and np.ptp(p_nez) == 0:
+            # Ties would be shown in the order of the channels, as if that were a ranking.
+            raise MethodError(
+                f"{patient.attrs['patient']}: expected scores that tell contacts apart, found the "
+                f"same for all {len(p_nez)} of them by {self.name}. Give longer recordings, or use "
+                "another method."
+            )
+        return Scores(p_nez, alone)
 
     def _p_nez(self, patient: xr.Dataset) -> Floats:
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
@@ -220,17 +228,17 @@ def open_source(
 
 def _training_free(name: str) -> Method:
     free = [row.name for row in METHODS.values() if row.training_free]
-    if name in METHODS and name not in free:
+    if name in METHODS and METHODS[name].training_free:
+        return METHODS[name]
+    if name in METHODS:
         raise MethodError(
             f"{name}: expected a model folder or a training-free method, found one that must be "
             f"trained. Train a model with `epilens train`, or use {', '.join(free[:3])}."
         )
-    if name not in free:
-        raise MethodError(
-            f"{name}: expected a model folder or a training-free method, found neither. "
-            f"{did_you_mean(name, free)}"
-        )
-    return METHODS[name]
+    raise MethodError(
+        f"{name}: expected a model folder or a training-free method, found neither. "
+        f"{did_you_mean(name, free)}"
+    )
 
 
 def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
