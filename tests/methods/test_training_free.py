@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -254,26 +253,23 @@ def test_the_energy_ratio_alone_ranks_by_the_rise_at_onset():
     assert p_nez.set_index("channel")["p_nez"].idxmin() == "A3"
 
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "ecog_four_seizures_400hz.npz"
-
-
-def real_pieces():
+def real_pieces(shared_data):
     """Four recorded seizures of one patient; 10 s before and 10 s of each, put together."""
-    with np.load(REAL) as file:
+    with np.load(shared_data / "real" / "ecog_four_seizures_400hz.npz") as file:
         for k in (1, 3, 5, 7):
-            x = np.concatenate(
-                [file[f"seizure_{k}_{part}"] for part in ("before", "ictal")], axis=1
-            )
-            yield Piece(x.astype(np.float32), 400.0, -10.0, np.ones(len(x), bool), 60.0)
+            parts = [file[f"seizure_{k}_{part}"] for part in ("before", "ictal")]
+            x = np.concatenate(parts, axis=1).astype(np.float32)
+            yield Piece(x, 400.0, -10.0, np.ones(len(x), bool), 60.0)
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not REAL.exists(), reason="recorded seizures are not beside the project")
-def test_recorded_seizures_agree_better_with_each_other_than_by_the_published_settings():
+def test_recorded_seizures_agree_better_with_each_other_than_by_the_published_settings(shared_data):
     """No labels here: but seizures of one patient begin alike, and nothing begins 5 s before."""
 
     def agreement(row):
-        found = [seizure_index(piece, row.plan_of(INDEX), row) for piece in real_pieces()]
+        found = [
+            seizure_index(piece, row.plan_of(INDEX), row) for piece in real_pieces(shared_data)
+        ]
         rho = [spearmanr(a, b).statistic for a, b in combinations(found, 2)]
         return np.mean(rho)
 
@@ -284,9 +280,8 @@ def test_recorded_seizures_agree_better_with_each_other_than_by_the_published_se
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not REAL.exists(), reason="recorded seizures are not beside the project")
-def test_ten_seconds_before_recorded_seizures_raise_almost_no_alarm():
-    before = [piece._replace(x=piece.x[:, :4000]) for piece in real_pieces()]
+def test_ten_seconds_before_recorded_seizures_raise_almost_no_alarm(shared_data):
+    before = [piece._replace(x=piece.x[:, :4000]) for piece in real_pieces(shared_data)]
     lasting, at_once = (
         np.mean([seizure_index(piece, plan) > 0 for piece in before])
         for plan in (INDEX, IndexPlan(sustained_s=0.0))

@@ -171,15 +171,7 @@ class MethodSource:
         for s in range(len(shown)):
             part = patient.isel(seizure=[s])
             alone[s, shown[s]] = self._p_nez(part.isel(channel=np.flatnonzero(shown[s])))
-        p_nez = self._p_nez(patient)
-        if len(p_nez) > 1 and np.ptp(p_nez) == 0:
-            # Ties would be shown in the order of the channels, as if that were a ranking.
-            raise MethodError(
-                f"{patient.attrs['patient']}: expected scores that tell contacts apart, found the "
-                f"same for all {len(p_nez)} of them by {self.name}. Give longer recordings, or use "
-                "another method."
-            )
-        return Scores(p_nez, alone)
+        return Scores(self._p_nez(patient), alone)
 
     def _p_nez(self, patient: xr.Dataset) -> Floats:
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
