@@ -18,7 +18,8 @@ LEARNED = [name for name in FITTED if not METHODS[name].training_free]
 CONTRACT = """prq bcr cdel prq/base prq/temporal prq/absolute prq/q05 prq/q20 prq/released bcr/base
 bcr/q10 bcr/q10-residual bcr/boundary bcr/coverage bcr/released logistic rbf-svm random-forest
 lightgbm deepsets mlp-rank logistic-z rbf-svm-z seegnet timeconv-cnn clap seegformer
-epileptogenicity-index fragility line-length-change high-frequency-change random""".split()  # noqa: SIM905
+epileptogenicity-index epileptogenicity-index/published fragility fragility/unit line-length-spread
+line-length-change high-frequency-change random""".split()  # noqa: SIM905
 
 
 @pytest.fixture(scope="module")

@@ -239,10 +239,21 @@ DECIDED = {
     "windows.start_s": -30.0,
     "windows.stop_s": 30.0,
     "windows.min_reference": 5,
+    "windows.min_ictal": 5,
     "windows.reference": "ends-before",
     "filter.order": 4,
     "filter.notch": "none",
     "montage.scheme": "as-recorded",
+    # Training-free scores: as they were measured on recorded seizures (docs/methods.md).
+    "epileptogenicity_index.baseline_s": (-30.0, -5.0),
+    "epileptogenicity_index.threshold": 3.75,
+    "epileptogenicity_index.bias": 0.5,
+    "epileptogenicity_index.sustained_s": 5.0,
+    "fragility.radius": 1.5,
+    "line_length_spread.window_s": 12.0,
+    "shaft.own": 0.5,
+    "shaft.neighbours": 0.25,
+    "shaft.shaft": 0.25,
 }
 
 

@@ -18,7 +18,7 @@ from epilens.evidence.store import describe_cohort
 from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
-from epilens.plan import Plan, Runtime
+from epilens.plan import SHAFT, Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
 from epilens.report.page import write_report
@@ -88,7 +88,8 @@ def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
         folder = run(plan, cohort, replace(runtime, tick=tick))
     finished = open_run(folder)
     scores = finished.scores
-    main = scores[~scores["method"].str.contains("/")]  # ablations have their own tables
+    # Ablations have their own tables; what is smoothed along shafts stands beside its row.
+    main = scores[~scores["method"].str.removesuffix(SHAFT).str.contains("/")]
     print_scores(summarise_scores(main), finished.caveats)
     return folder
 

@@ -107,6 +107,8 @@ class WindowPlan(Section):
     """Reference windows end at or before onset, or merely start before it."""
     min_reference: Annotated[int, Field(ge=1)] = 5
     """Reference windows that a seizure needs."""
+    min_ictal: Annotated[int, Field(ge=0)] = 5
+    """Windows from onset on that a seizure needs: with fewer there is nothing ictal to see."""
 
     @model_validator(mode="after")
     def _interval_holds_a_reference(self) -> Self:
@@ -114,6 +116,13 @@ class WindowPlan(Section):
             raise ValueError(f"start_s must lie before onset (below 0), got {self.start_s}")
         if self.stop_s <= self.start_s + self.length_s:
             raise ValueError("stop_s must leave room for at least one window after start_s")
+        room = int((self.stop_s - self.length_s) / self.stride_s + 1e-9) + 1
+        room = room if self.stop_s >= self.length_s else 0
+        if room < self.min_ictal:
+            raise ValueError(
+                f"stop_s must leave room for {self.min_ictal} windows from onset on (min_ictal), "
+                f"{self.stop_s:g} s has room for {room}; raise stop_s or lower min_ictal"
+            )
         return self
 
 
@@ -187,19 +196,27 @@ class BaselinePlan(Section):
 
 
 class IndexPlan(Section):
-    """Epileptogenicity Index (Bartolomei et al. 2008)."""
+    """Epileptogenicity Index (Bartolomei et al. 2008), with the settings that were measured.
+
+    Rows differ from it by what their settings change (`/published`: λ 1.2 on the absolute ratio).
+    """
 
     start_s: float = -10.0
     stop_s: float = 30.0
-    """The search for a change, from onset."""
+    """The search for a change, from onset; leading channels can change before the mark."""
+    baseline_s: tuple[float, float] = (-30.0, -5.0)
+    """The energy ratio counts relative to its own median here."""
     window_s: Annotated[float, Field(gt=0)] = 1.0
     step_s: Annotated[float, Field(gt=0)] = 0.1
     bias: Annotated[float, Field(ge=0)] = 0.5
     """ν of Page-Hinkley, in units of the energy ratio."""
-    threshold: Annotated[float, Field(gt=0)] = 1.2
-    """λ of Page-Hinkley, energy ratio × seconds (300 samples at 256 Hz)."""
+    threshold: Annotated[float, Field(gt=0)] = 3.75
+    """λ of Page-Hinkley, relative energy ratio × seconds."""
+    sustained_s: Annotated[float, Field(ge=0)] = 5.0
+    """Page-Hinkley sees the running median over this long: what lasts for less than half of it, a
+    false alarm before the seizure, is no change. 0: the ratio as it is."""
     duration_s: Annotated[float, Field(gt=0)] = 5.0
-    """H: the energy ratio is summed over this long after detection."""
+    """H: the energy ratio is summed over this long after detection (`/energy-ratio`: onset)."""
     tardiness_s: Annotated[float, Field(gt=0)] = 1.0
     """τ: added to the delay behind the first channel."""
 
@@ -211,11 +228,44 @@ class FragilityPlan(Section):
     stop_s: float = 10.0
     window_s: Annotated[float, Field(gt=0)] = 0.25
     step_s: Annotated[float, Field(gt=0)] = 0.125
+    reference: Literal["as-recorded", "common-average"] = "as-recorded"
+    """What the signals are referred to before the model is fitted."""
     ridge: Annotated[float, Field(gt=0)] = 1e-5
-    """Of the mean power of the window's channels."""
-    radius: Annotated[float, Field(gt=0)] = 1.0
+    """Of the mean power of the window's channels: the least; raised tenfold until A is stable."""
+    most_ridge: Annotated[float, Field(gt=0)] = 10.0
+    """Where A is not stable with this much either, it is used, and the notes say so."""
+    radius: Annotated[float, Field(gt=0)] = 1.5
+    """To which an eigenvalue is moved, as the reference implementations do."""
     angles: Annotated[int, Field(ge=2)] = 17
     """Points on the upper half of the circle to which an eigenvalue is moved."""
+
+
+class SpreadPlan(Section):
+    """Line-length spread: how much the line length of a channel varies through a seizure."""
+
+    start_s: float = -30.0
+    stop_s: float = 30.0
+    window_s: Annotated[float, Field(gt=0)] = 12.0
+    """Windows follow each other without overlap; a seizure needs two whole ones."""
+
+
+class ShaftPlan(Section):
+    """Weights of `…/shaft` rows: a contact's rank, its neighbours' mean, its shaft's mean."""
+
+    own: Annotated[float, Field(gt=0, le=1)] = 0.5
+    neighbours: Annotated[float, Field(ge=0, le=1)] = 0.25
+    shaft: Annotated[float, Field(ge=0, le=1)] = 0.25
+
+    @model_validator(mode="after")
+    def _weights(self) -> Self:
+        total = self.own + self.neighbours + self.shaft
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"own, neighbours and shaft must sum to 1, got {total:g}")
+        return self
+
+
+SHAFT = "/shaft"
+"""What the name of a smoothed row ends with; before it stands the row that is smoothed."""
 
 
 class Plan(Section):
@@ -236,6 +286,8 @@ class Plan(Section):
     baselines: BaselinePlan = BaselinePlan()
     epileptogenicity_index: IndexPlan = IndexPlan()
     fragility: FragilityPlan = FragilityPlan()
+    line_length_spread: SpreadPlan = SpreadPlan()
+    shaft: ShaftPlan = ShaftPlan()
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 52, 62)
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
     smoke: bool = False
@@ -248,6 +300,13 @@ class Plan(Section):
         if twice:
             raise ValueError(f"every descriptor must stand there once, got {twice[0]!r} twice")
         return names
+
+    @field_validator("methods")
+    @classmethod
+    def _raw_beside_smoothed(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Where a row is smoothed along shafts, the row itself is there too, before it."""
+        both = ((name.removesuffix(SHAFT), name) for name in names)
+        return tuple(dict.fromkeys(name for pair in both for name in pair))
 
     @model_validator(mode="after")
     def _budget(self) -> Self:

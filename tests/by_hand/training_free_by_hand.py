@@ -1,4 +1,4 @@
-"""Epileptogenicity Index and neural fragility by loop, from the publications; no epilens here."""
+"""Training-free scores by loop, from the publications and their definitions; no epilens here."""
 
 import cmath
 import math
@@ -6,8 +6,11 @@ import math
 import numpy as np
 
 
-def energy_ratio(x, fs, window_s, step_s):
-    """ER of one channel in sliding Hann windows, by a discrete Fourier sum over the bins needed."""
+def energy_ratio(x, fs, window_s, step_s, mains_hz=None):
+    """ER of one channel in sliding Hann windows, by a discrete Fourier sum over the bins needed.
+
+    mains_hz : bins within 2 Hz of it or a harmonic do not count.
+    """
     n, step = round(window_s * fs), round(step_s * fs)
     taper = [0.5 - 0.5 * math.cos(2 * math.pi * i / (n - 1)) for i in range(n)]
     ratios = []
@@ -22,7 +25,7 @@ def energy_ratio(x, fs, window_s, step_s):
             )
             if f < 12.4:
                 slow += abs(value) ** 2
-            else:
+            elif not mains_hz or all(abs(f - n * mains_hz) > 2 for n in range(1, 10)):
                 fast += abs(value) ** 2
         ratios.append(fast / slow if slow > 0 else 0.0)
     return ratios
@@ -41,9 +44,26 @@ def page_hinkley(ratio, step_s, bias, threshold):
     return None
 
 
-def index(ratios, step_s, bias, threshold, duration_s, tardiness_s):
-    """EI of every channel of one seizure, not normalised."""
-    starts = [page_hinkley(r, step_s, bias, threshold) for r in ratios]
+def relative(ratio, baseline):
+    """A ratio over its median in the windows `baseline` (indices)."""
+    values = sorted(ratio[i] for i in baseline)
+    n = len(values)
+    median = (values[(n - 1) // 2] + values[n // 2]) / 2
+    return [value / median for value in ratio]
+
+
+def running_median(ratio, width):
+    """Median of an odd number of neighbours; the ends are repeated."""
+    half, last = width // 2, len(ratio) - 1
+    return [
+        sorted(ratio[min(max(i + k, 0), last)] for k in range(-half, half + 1))[half]
+        for i in range(len(ratio))
+    ]
+
+
+def index(ratios, step_s, bias, threshold, duration_s, tardiness_s, seen=None):
+    """EI of every channel of one seizure, not normalised. seen : what Page-Hinkley looks at."""
+    starts = [page_hinkley(r, step_s, bias, threshold) for r in seen or ratios]
     found = [s for s in starts if s is not None]
     out = []
     for ratio, start in zip(ratios, starts, strict=True):
@@ -83,3 +103,45 @@ def smallest_perturbation(A, i, radius, angles):
         if best is None or np.linalg.norm(Γ) < np.linalg.norm(best[0]):
             best = Γ, λ
     return best
+
+
+def line_length_spread(x, fs, window_s):
+    """Spread over windows (from the first sample on) of the line length, z over channels."""
+    channels, samples, n = len(x), len(x[0]), round(window_s * fs)
+    average = [sum(x[c][t] for c in range(channels)) / channels for t in range(samples)]
+    spreads = []
+    for row in x:
+        y = [row[t] - average[t] for t in range(samples)]
+        lengths = []
+        for first in range(0, samples - n + 1, n):
+            steps = [abs(y[t] - y[t - 1]) for t in range(first + 1, first + n)]
+            lengths.append(sum(steps) / len(steps))
+        mean = sum(lengths) / len(lengths)
+        spreads.append(math.sqrt(sum((v - mean) ** 2 for v in lengths) / len(lengths)))
+    mean = sum(spreads) / channels
+    sd = math.sqrt(sum((v - mean) ** 2 for v in spreads) / channels)
+    return [(v - mean) / sd for v in spreads]
+
+
+def smoothed(contacts, scores, own, neighbours, shaft):
+    """Ranks over n + 1, mixed along shafts; contacts : (shaft, number) or None."""
+    n = len(scores)
+    ranks = []
+    for s in scores:
+        below, same = sum(t < s for t in scores), sum(t == s for t in scores)
+        ranks.append((below + (same + 1) / 2) / (n + 1))
+    out = []
+    for i, contact in enumerate(contacts):
+        near = whole = [ranks[i]]
+        if contact is not None:
+            whole = [r for r, c in zip(ranks, contacts, strict=True) if c and c[0] == contact[0]]
+            beside = [
+                r
+                for r, c in zip(ranks, contacts, strict=True)
+                if c and c[0] == contact[0] and abs(c[1] - contact[1]) == 1
+            ]
+            near = beside or near
+        out.append(
+            own * ranks[i] + neighbours * sum(near) / len(near) + shaft * sum(whole) / len(whole)
+        )
+    return out

@@ -565,7 +565,8 @@ def test_the_interval_is_clipped_to_the_recording(tmp_path):
 
 def test_only_the_needed_interval_is_read(tmp_path):
     """What lies after the interval may be anything: nobody looks at it."""
-    plan = Plan().override(windows={"stop_s": 5.0}, filter={"margin_s": 1.0})
+    windows = {"stop_s": 5.0, "min_ictal": 4}
+    plan = Plan().override(windows=windows, filter={"margin_s": 1.0})
     write_tree(tmp_path, kind="brainvision")
     [before] = read_bids(tmp_path, plan=plan)
     path = run_file(tmp_path, "ieeg.eeg")

@@ -157,6 +157,29 @@ def test_no_seizure_with_a_usable_reference(files, model):
         localize(files, model, onsets=[3, 3, 3])
 
 
+def test_no_seizure_that_goes_on_after_onset(files, model):
+    with pytest.raises(
+        DataError, match=r"sub-patient: expected a seizure with 5 or more valid windows after onset"
+    ):
+        localize(files, model, onsets=[78, 78, 78])
+
+
+@pytest.mark.data
+def test_a_recorded_clip_that_ends_at_onset_is_refused(shared_data, model):
+    """1.5 s after onset: all contacts would be alike, and be shown in the order of channels."""
+    with np.load(shared_data / "real" / "pt01_run01_raw_m15p1.npz") as clip:
+        x, fs = clip["data"].astype(np.float32), float(clip["sfreq"])
+    names = [f"{'ABCDEFGHIJKLM'[i // 8]}{i % 8 + 1}" for i in range(len(x))]
+    recording = make_recording(
+        fs=fs, channels=names, signal=x, start_s=1.55 - x.shape[1] / fs, stop_s=1.55
+    )
+    for source in (model, "epileptogenicity-index", "line-length-spread"):
+        with pytest.raises(
+            DataError, match="expected a seizure with 5 or more valid windows after"
+        ):
+            localize([recording], source)
+
+
 def test_a_seizure_without_a_reference_is_left_out_with_its_reason(files, model):
     found = localize(files, model, onsets=[40, 40, 3])
     assert [s.name for s in found.seizures] == ["seizure-1", "seizure-2"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zarr.storage import ZipStore
 
-from epilens.errors import CubeError, DataError
+from epilens.errors import CubeError, DataError, PlanError
 from epilens.evidence.cube import blind, check
 from epilens.evidence.describe import describe, describe_patient
 from epilens.evidence.files import open_cohort, open_cube, save
@@ -151,6 +151,48 @@ def test_a_patient_without_any_reference_is_refused():
         DataError, match="expected a seizure with 5 or more valid reference windows"
     ):
         describe([make_recording(start_s=-4.0)])
+
+
+def test_a_seizure_channel_with_too_few_windows_after_onset_is_masked_with_a_row():
+    missing = np.zeros((6, 70 * 256), bool)
+    missing[2, 40 * 256 :] = True  # from five seconds after onset on
+    cube, rows = describe_patient([make_recording(missing=missing, fs=256.0)], Plan())
+    assert not cube["valid"].sel(channel="A3").any()
+    assert cube["valid"].sel(channel="A1").all()
+    told = [row for row in rows if row.what == "channel"]
+    assert [(row.channel, row.effect) for row in told] == [("A3", "excluded")]
+    assert "has fewer than 5 valid windows after onset" in told[0].why
+
+
+@pytest.mark.parametrize(("stop_s", "used"), [(5.9, False), (6.0, True)])
+def test_a_seizure_without_anything_ictal_is_masked_and_the_patient_goes_on(stop_s, used):
+    early = make_recording(run="run-02", stop_s=stop_s, fs=250.0)
+    cube, rows = describe_patient([make_recording(fs=250.0), early], Plan())
+    assert bool(cube["valid"].sel(seizure="run-02").any()) is used
+    lost = [(row.what, row.run) for row in rows if row.effect == "excluded"]
+    assert lost == ([] if used else [("seizure", "run-02")])
+
+
+def test_a_patient_without_anything_ictal_is_refused():
+    with pytest.raises(
+        DataError,
+        match=r"with 5 or more valid windows after onset, found none\. Use recordings that go on",
+    ):
+        describe([make_recording(stop_s=1.55)])
+
+
+def test_a_plan_can_ask_for_fewer_windows_after_onset():
+    plan = Plan().override(windows={"min_ictal": 0})
+    assert describe([make_recording(stop_s=1.55)], plan)["valid"].any()
+
+
+def test_windows_of_a_fractional_rate_that_start_at_onset_count():
+    assert describe([make_recording(fs=199.7, stop_s=6.2)])["valid"].any()
+
+
+def test_a_plan_without_room_for_ictal_windows_is_refused():
+    with pytest.raises(PlanError, match=r"room for 5 windows from onset on .* has room for 3"):
+        Plan().override(windows={"stop_s": 4.0})
 
 
 def test_two_patients_are_not_one():

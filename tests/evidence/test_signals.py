@@ -69,7 +69,7 @@ def test_each_signal_gives_the_asked_interval_of_seizures_that_have_channels():
     valid = patient["valid"].copy()
     valid[0] = False
     partly = patient.assign(valid=valid, x=patient["x"].where(valid, 0))
-    ((x, fs, start_s, there),) = each_signal(partly, -5.0, 5.0)
+    ((x, fs, start_s, there, _),) = each_signal(partly, -5.0, 5.0)
     assert (x.shape, fs, start_s) == ((6, 2500), 250.0, -5.0)
     assert there.all()
     np.testing.assert_array_equal(x, signal_of(patient, 1)[:, 6250:8750])

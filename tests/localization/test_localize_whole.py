@@ -95,11 +95,27 @@ def test_an_imported_model_says_what_it_cannot_tell():
     assert found.contacts["spread"].isna().all()
 
 
-@pytest.mark.parametrize("name", ["epileptogenicity-index", "fragility", "line-length-change"])
+def test_scores_that_are_all_the_same_are_no_ranking():
+    """Nineteen seconds have no two windows of twelve: nothing to rank by."""
+    short = make_recording(fs=FS, channels=CONTACTS, start_s=-9.0, stop_s=10.0)
+    with pytest.raises(MethodError, match="expected scores that tell contacts apart, found th"):
+        localize([short], "line-length-spread")
+    assert localize([short], "line-length-change", compare=["line-length-spread"]).comparisons
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("epileptogenicity-index/as-recorded", "fragility", "line-length-change"),
+        *("line-length-spread", "line-length-spread/shaft"),
+    ],
+)
 def test_methods_without_training(name):
     parts = [make_recording(run=f"run-{i}", seed=i, fs=FS, channels=CONTACTS) for i in range(2)]
     found = localize(parts, name)
     assert set(found.contacts["name"][:2]) == {"A1", "A2"} or name == "fragility"
+    raw = [name.removesuffix("/shaft")] if name.endswith("/shaft") else []
+    assert [one.name for one in found.comparisons] == raw, "raw beside smoothed"
     assert set(found.decisions) == {"none"}
     assert found.why is None
     assert found.contacts["spread"].isna().all()

@@ -72,7 +72,8 @@ def test_columns_are_before_after_and_change_averaged_over_seizures():
 
 
 def test_a_seizure_that_is_too_short_leaves_columns_missing_not_wrong():
-    patient = make_patient(seizures=1, fs=250.0, stop_s=1.0)
+    patient = make_patient(seizures=1, fs=250.0)
+    patient = patient.assign_coords(signal_samples=("seizure", [31 * 250]))  # 1 s after onset
     more = over_seizures(patient, node_features)
     assert np.isnan(with_columns(more, 9, patient).filter(like="more/")).all().all()
 

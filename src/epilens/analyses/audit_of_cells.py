@@ -17,6 +17,8 @@ from epilens.evaluation.protocol import cell_inputs, store_keys, trained_parts
 from epilens.evaluation.run import CellFolder, Run
 from epilens.fusion import fuse_scores
 from epilens.methods import METHODS, VALIDATION
+from epilens.methods.shaft import smoothed_ledger
+from epilens.plan import SHAFT
 from epilens.provenance import digest_of
 
 Check = tuple[str, Any, Any]
@@ -31,7 +33,7 @@ def cell_checks(run: Run) -> Iterator[Check]:
     damaged = [cell for cell in whole if not cell.is_itself()]
     yield "cells whose key is not that of the inputs they name", 0, len(damaged)
     installed = [cell for cell in whole if cell.method in METHODS]
-    gone = sorted({cell.method for cell in whole} - set(METHODS))
+    gone = sorted({cell.method for cell in whole if cell.method not in METHODS})
     note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
     stale = Counter(cell.method for cell in installed if not cell.is_current())
     title = f"cells that other settings, code, cubes or split made{note}"
@@ -109,6 +111,10 @@ def ledger_checks(run: Run) -> Iterator[Check]:
     yield title, 0, sum(cell.differs() for cell in whole)
     if {"prq", "bcr", "cdel"} <= set(run.methods):
         yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
+    smooth = [m for m in run.methods if m.endswith(SHAFT) and m.removesuffix(SHAFT) in run.methods]
+    if smooth:
+        title = "largest difference of smoothed rows from what their rows give"
+        yield title, 0.0, max(_smoothing_error(run, name) for name in smooth)
 
 
 def _thresholds(run: Run, cells: Sequence[CellOfLedger]) -> Iterator[Check]:
@@ -174,6 +180,13 @@ def cells_of_ledger(run: Run) -> list[CellOfLedger]:
     """All of them, in the ledger's order."""
     groups = run.ledger.groupby(["method", "seed", "fold"], sort=False)
     return [CellOfLedger(name, rows, run.cell(*name)) for name, rows in groups]  # ty: ignore
+
+
+def _smoothing_error(run: Run, name: str) -> float:
+    raw, smooth = (run.ledger[run.ledger["method"] == m] for m in (name.removesuffix(SHAFT), name))
+    again = smoothed_ledger(raw, run.plan.shaft)
+    both = smooth.merge(again, on=KEY[1:], how="outer", suffixes=("", "_again"))
+    return float((both["p_nez"] - both["p_nez_again"]).abs().max(skipna=False).round(12))
 
 
 def _fusion_error(ledger: pd.DataFrame) -> float:

@@ -9,6 +9,7 @@ from epilens.analyses.tables import best, by_method, paper_text, value_of, verdi
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import summarise
 from epilens.methods import METHODS
+from epilens.plan import SHAFT
 
 METRICS = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "auroc")
 BIAS = "ez_fraction_bias"
@@ -36,11 +37,15 @@ cdel          .6371 .0072 .4485 .0118 .8256 .0030 .7526 .0029 .7468 .0004 +.0034
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """Methods in the paper's order, then others; ablations and richer inputs have own tables."""
-    methods = [method for method in run.methods if "/" not in method]
+    """Methods in the paper's order, then others; ablations and richer inputs have own tables.
+
+    What is smoothed along shafts stands behind its row.
+    """
+    methods = [method for method in run.methods if "/" not in method.removesuffix(SHAFT)]
     ours = list(PAPER["method"])
     # Methods beyond the paper stand before its own three, like the other comparators.
     order = [*ours[:-3], *(m for m in methods if m not in ours), *ours[-3:]]
+    order = [m for name in order if not name.endswith(SHAFT) for m in (name, name + SHAFT)]
     frame = by_method(run.scores, [m for m in order if m in methods], METRICS)
     bias = summarise(run.scores[run.scores["method"].isin(methods)]).set_index("method")[BIAS]
     frame[BIAS] = bias.loc[frame["method"]].to_numpy()
@@ -54,7 +59,8 @@ def _input(method: str) -> str:
 
 
 def claim(frame: pd.DataFrame) -> str:
-    """CDEL leads in three metrics, with the smallest absolute bias."""
+    """CDEL leads in three metrics, with the smallest absolute bias; among rows as they are."""
+    frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = [best(frame, metric) for metric in ("macro_f1", "ez_f1", "auroc")]
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])
     here = ", ".join(

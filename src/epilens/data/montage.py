@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -42,9 +42,9 @@ def _as_recorded(recording: Recording, trusted: Bool) -> tuple[Recording, list[A
     return recording, []
 
 
-def _shafts(recording: Recording) -> dict[str, list[int]]:
+def shafts_of(names: Sequence[str]) -> dict[str, list[int]]:
     """Channel indices of each shaft, in the order of contact numbers; '' where none is told."""
-    parsed = [parse_contact(name) for name in recording.channels]
+    parsed = [parse_contact(name) for name in names]
     shafts: dict[str, list[int]] = {}
     for index in sorted(range(len(parsed)), key=lambda i: (parsed[i] or ("", 0))[1]):
         contact = parsed[index]
@@ -52,14 +52,24 @@ def _shafts(recording: Recording) -> dict[str, list[int]]:
     return shafts
 
 
-def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
-    pairs = [
+def neighbour_pairs(
+    names: Sequence[str], at: Mapping[str, Sequence[float]]
+) -> list[tuple[int, int]]:
+    """Channel indices of contacts that follow each other on a shaft.
+
+    at : positions (mm) by name, as far as they are known.
+    """
+    return [
         pair
-        for shaft, members in _shafts(recording).items()
+        for shaft, members in shafts_of(names).items()
         if shaft
         for pair in pairwise(members)
-        if _neighbours(recording, members, *pair)
+        if _neighbours([names[i] for i in members], at, *(names[i] for i in pair))
     ]
+
+
+def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+    pairs = neighbour_pairs(recording.channels, recording.positions.mm)
     if not pairs:
         raise DataError(
             "expected neighbouring contacts (same shaft, consecutive numbers) for the bipolar "
@@ -90,23 +100,24 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
     ), [_lost(recording, index, why) for index in sorted(alone)]
 
 
-def _neighbours(recording: Recording, members: list[int], a: int, b: int) -> bool:
+def _neighbours(
+    members: Sequence[str], at: Mapping[str, Sequence[float]], first: str, second: str
+) -> bool:
     """Consecutive numbers and, where positions are known, not farther than usual on this shaft."""
-    here, there = parse_contact(recording.channels[a]), parse_contact(recording.channels[b])
+    here, there = parse_contact(first), parse_contact(second)
     if here is None or there is None or there.number - here.number != 1:
         return False
-    at = recording.positions.mm
-    placed = [np.array(at[recording.channels[i]]) for i in members if recording.channels[i] in at]
-    if recording.channels[a] not in at or recording.channels[b] not in at or len(placed) < 3:
+    placed = [np.array(at[name]) for name in members if name in at]
+    if first not in at or second not in at or len(placed) < 3:
         return True
     usual = np.median([np.linalg.norm(q - p) for p, q in pairwise(placed)])
-    apart = np.subtract(at[recording.channels[a]], at[recording.channels[b]])
+    apart = np.subtract(at[first], at[second])
     return bool(np.linalg.norm(apart) <= _FARTHEST_NEIGHBOUR * usual)
 
 
 def _shaft_average(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
     signal, kept, rows = recording.signal.copy(), [], []
-    for shaft, members in _shafts(recording).items():
+    for shaft, members in shafts_of(recording.channels).items():
         usable = [i for i in members if trusted[i]]
         if shaft and len(usable) > 1:
             signal[members] -= _mean(recording, usable)

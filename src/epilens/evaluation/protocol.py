@@ -16,11 +16,12 @@ import pandas as pd
 
 from epilens.errors import LedgerError, PlanError
 from epilens.evaluation.execution import Cell, execute, finished
-from epilens.evaluation.ledger import KEY, check_ledger, fuse
+from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.run import KIND, Run, cohort_digest
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
 from epilens.evidence.files import Cohort, attributes_of, key_of
-from epilens.methods import METHODS, Method, method_inputs
+from epilens.methods import METHODS, Method, all_parts, method_inputs
+from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.storage import own_folder
@@ -64,7 +65,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
         tick(f"{cell.title} kept")
     for cell in execute(todo, runtime.jobs):
         tick(cell.title)
-    _assemble(place, methods, cells, split)
+    _assemble(place, methods, cells, split, plan)
     return place.folder
 
 
@@ -139,8 +140,9 @@ def cell_inputs(
 
 
 def trained_parts(methods: Sequence[Method]) -> list[str]:
-    """Methods that have cells: those that are fitted, and the parts of those that are fused."""
-    return list(dict.fromkeys(part for m in methods for part in (m.parts or (m.name,))))
+    """Methods that have cells: those that are fitted, and the parts of those made of others."""
+    names = dict.fromkeys(name for m in methods for name in (*all_parts(m), m.name))
+    return [name for name in names if not METHODS[name].parts]
 
 
 def _cells(
@@ -164,23 +166,31 @@ def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict
 
 
 def _assemble(
-    place: Run, methods: Sequence[Method], cells: Sequence[Cell], split: pd.DataFrame
+    place: Run, methods: Sequence[Method], cells: Sequence[Cell], split: pd.DataFrame, plan: Plan
 ) -> None:
     """The ledger of all methods, complete or refused with the list of what is missing."""
     by_method = {
         name: pd.concat([cell.folder.ledger for cell in cells if cell.method == name])
         for name in dict.fromkeys(cell.method for cell in cells)
     }
-    for method in methods:
-        if method.parts:
-            first, second = (by_method[part] for part in method.parts)
-            fused = fuse(first, second, method.settings["weight"])
-            by_method[method.name] = fused.assign(method=method.name)
+    for name in dict.fromkeys(name for m in methods for name in (*all_parts(m), m.name)):
+        if name not in by_method:
+            parts = [by_method[part] for part in METHODS[name].parts]
+            by_method[name] = _from_parts(METHODS[name], parts, plan)
     rows = pd.concat(list(by_method.values()), ignore_index=True)
     if place.has_ledger:
         old = place.ledger
         rows = pd.concat([old[~old["method"].isin(set(by_method))], rows], ignore_index=True)
     place.write_ledger(check_complete(rows, split, [method.name for method in methods]))
+
+
+def _from_parts(method: Method, parts: Sequence[pd.DataFrame], plan: Plan) -> pd.DataFrame:
+    """A ledger from those of its parts, with thresholds of its own: smoothed, or fused."""
+    if len(parts) == 1:
+        smooth = smoothed_ledger(parts[0], plan.shaft).assign(method=method.name)
+        return check_ledger(with_thresholds(smooth), method.name)
+    first, second = parts
+    return fuse(first, second, method.settings["weight"]).assign(method=method.name)
 
 
 def check_complete(

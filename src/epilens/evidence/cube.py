@@ -40,6 +40,15 @@ def is_reference(cube: xr.Dataset) -> xr.DataArray:
     return cube["stop_s"] <= 0
 
 
+# Windows follow each other in whole samples, so one that starts at onset may miss it by some.
+_AT_ONSET_S = 0.1
+
+
+def is_ictal(cube: xr.Dataset) -> xr.DataArray:
+    """Which windows start at onset or after it (seizure, window)."""
+    return cube["start_s"] >= -_AT_ONSET_S
+
+
 def check(cube: xr.Dataset) -> xr.Dataset:
     """The cube itself, if it keeps the rules; else one clear sentence."""
     who = cube.attrs.get("patient", "cube")

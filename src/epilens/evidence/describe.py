@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from epilens.data.positions import Positions
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evidence.blocks import in_blocks
-from epilens.evidence.cube import AXES, check, is_reference
+from epilens.evidence.cube import AXES, check, is_ictal, is_reference
 from epilens.evidence.descriptors import DESCRIPTORS, HIGH_GAMMA, Descriptor, describe_block
 from epilens.evidence.seizures import Seizures, Store, fill
 from epilens.evidence.windows import RINGS_S, Cut, Grid, band_limit, window_grid
@@ -107,10 +107,10 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
     finite = np.isfinite(x).all(axis=-1)
     rows = _not_finite(seizures, valid & ~finite)
     valid &= finite
-    reference = (valid & is_reference(cube).values[:, :, None]).sum(axis=1)  # (seizure, channel)
-    few = reference < plan.windows.min_reference
-    rows += _too_few(seizures, valid, few, plan.windows.min_reference)
-    valid &= ~few[:, None, :]
+    for need in _needs(cube, plan):
+        few = (valid & need.windows[:, :, None]).sum(axis=1) < need.least  # (seizure, channel)
+        rows += _too_few(seizures, valid, few, need)
+        valid &= ~few[:, None, :]
     x[~valid] = 0
     rows += _coverage_rows(seizures, plan)
     cube = cube.assign(x=(AXES, x), valid=(AXES[:3], valid))
@@ -196,13 +196,43 @@ def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
     ]
 
 
-def _too_few(seizures: Seizures, valid: Bools, few: Bools, least: int) -> list[AuditRow]:
-    """A row for every seizure, or channel of it, with too few reference windows.
+@dataclass(frozen=True)
+class Need:
+    """Windows of which a channel of a seizure must have some valid ones, or is not used."""
+
+    windows: Bools
+    """(seizure, window)"""
+    least: int
+    words: str
+    repair: str
+
+
+def _needs(cube: xr.Dataset, plan: Plan) -> tuple[Need, ...]:
+    """A reference, and something ictal: without the second all contacts would be alike."""
+    reference, ictal = is_reference(cube).values, is_ictal(cube).values
+    return (
+        Need(
+            reference,
+            plan.windows.min_reference,
+            "reference windows before onset",
+            "Use recordings that start earlier before onset.",
+        ),
+        Need(
+            ictal,
+            plan.windows.min_ictal,
+            "windows after onset",
+            "Use recordings that go on longer after onset: nothing ictal is to be seen here.",
+        ),
+    )
+
+
+def _too_few(seizures: Seizures, valid: Bools, few: Bools, need: Need) -> list[AuditRow]:
+    """A row for every seizure, or channel of it, with too few windows of a kind.
 
     valid : (seizure, window, channel). few : (seizure, channel). Where nothing would be left, the
     patient cannot be described.
     """
-    why, rows = f"has fewer than {least} valid reference windows before onset", []
+    why, rows = f"has fewer than {need.least} valid {need.words}", []
     for r, mask, lacking in zip(seizures.about, valid, few, strict=True):
         used = mask.any(axis=0)
         lost = np.flatnonzero(used & lacking)
@@ -212,8 +242,8 @@ def _too_few(seizures: Seizures, valid: Bools, few: Bools, least: int) -> list[A
         rows += [AuditRow("channel", why, r.patient, r.run, seizures.channels[c]) for c in lost]
     if not (valid & ~few[:, None, :]).any():
         raise DataError(
-            f"expected a seizure with {least} or more valid reference windows, found none. "
-            "Use recordings that start earlier before onset."
+            f"expected a seizure with {need.least} or more valid {need.words}, found none. "
+            f"{need.repair}"
         )
     return rows
 

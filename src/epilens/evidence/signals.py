@@ -8,6 +8,7 @@ them (`patient.isel(seizure=…)`) has picked their signals too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -24,6 +25,19 @@ Interval = tuple[NDArray[np.float32], float]
 """(channel, time), and the time of its first sample from onset."""
 
 
+class Piece(NamedTuple):
+    """A seizure's signal between two times from onset."""
+
+    x: NDArray[np.floating]
+    """(channel, time), µV."""
+    fs: float
+    start_s: float
+    """Time of the first sample."""
+    valid: Bools
+    """(channel,)"""
+    mains_hz: float | None = None
+
+
 def make_signals(recordings: Iterable[Recording], plan: Plan) -> xr.Dataset:
     """Signals of one patient in µV, and which seizure has a channel (`signal_valid`)."""
     return fill([SIGNALS], recordings, plan)["signals"]
@@ -36,6 +50,7 @@ def _of_patient(seizures: Seizures, parts: Sequence[Interval], plan: Plan) -> xr
         "signal_samples": samples,
         "signal_rate_hz": np.array([r.fs for r in seizures.about]),
         "signal_start_s": np.array([start_s for _, start_s in parts]),
+        "signal_mains_hz": np.array([r.mains_hz or np.nan for r in seizures.about]),
     }
     signal = seizures.concatenate([signal for signal, _ in parts])
     # Methods read one seizure at a time: a piece on disk is as long as the longest of them.
@@ -84,13 +99,10 @@ def signal_of(
     return patient["signal"][:, begin + min(first, end) : begin + end].values
 
 
-def each_signal(
-    patient: xr.Dataset, start_s: float, stop_s: float
-) -> Iterator[tuple[NDArray[np.float32], float, float, Bools]]:
-    """Seizures of a patient that was opened with its signals.
+def each_signal(patient: xr.Dataset, start_s: float, stop_s: float) -> Iterator[Piece]:
+    """Seizures of a patient that was opened with its signals, between two times from onset.
 
-    Yields signal (channel, time) between two times from onset, rate (Hz), the time of its first
-    sample, and which channels (channel) are valid; seizures without any are passed over.
+    Seizures without a valid channel are passed over.
     """
     valid = patient["valid"].any("window").values & patient["signal_valid"].values
     for s in np.flatnonzero(valid.any(axis=1)):
@@ -98,7 +110,14 @@ def each_signal(
         begin = float(patient["signal_start_s"].values[s])
         first = max(0, round((start_s - begin) * fs))
         last = max(first, round((stop_s - begin) * fs))
-        yield signal_of(patient, int(s), first, last), fs, begin + first / fs, valid[s]
+        x, mains_hz = signal_of(patient, int(s), first, last), _mains_hz(patient, int(s))
+        yield Piece(x, fs, begin + first / fs, valid[s], mains_hz)
+
+
+def _mains_hz(patient: xr.Dataset, s: int) -> float | None:
+    """Mains of a seizure's recording; None where nobody told."""
+    known = patient.coords.get("signal_mains_hz")
+    return None if known is None or np.isnan(known.values[s]) else float(known.values[s])
 
 
 SIGNALS = Store("signals", _of_seizure, _of_patient)

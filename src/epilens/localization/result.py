@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Floats
-from epilens.errors import DataError
+from epilens.errors import DataError, MethodError
 from epilens.localization import Request
 from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
 from epilens.localization.compare import (
@@ -31,6 +31,7 @@ from epilens.localization.gather import Evidence, gather
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.localization.words import tell_contacts
+from epilens.plan import SHAFT
 from epilens.progress import Ticks
 
 
@@ -114,10 +115,11 @@ def assemble(request: Request, tick: Ticks) -> Localization:
     tick.expect(3)
     force = request.force_descriptors
     source = open_source(request.model, request.plan, force)
-    others = [open_source(other, source.plan, force) for other in request.compare]
+    others = [open_source(other, source.plan, force) for other in _compared(request, source)]
     evidence = gather(request, source, {one.store for one in (source, *others)}, tick)
     tick("scoring")
     scores = source.score(evidence.whole)
+    _check_told_apart(scores.p_nez, evidence.patient, source)
     p_nez, k = scores.p_nez, top_k(scores.p_nez, source.threshold)
     tick("explaining")
     timing = time_evidence(evidence.cube)
@@ -138,6 +140,22 @@ def assemble(request: Request, tick: Ticks) -> Localization:
             for one in others
         ),
     )
+
+
+def _compared(request: Request, source: Source) -> list[Any]:
+    """What the request compares with; beside a smoothed ranking always the one it is made from."""
+    raw = source.name.removesuffix(SHAFT)
+    smoothed = not source.is_model and raw != source.name and raw not in request.compare
+    return [raw, *request.compare] if smoothed else list(request.compare)
+
+
+def _check_told_apart(p_nez: Floats, patient: str, source: Source) -> None:
+    """Ties of all contacts would be shown in the order of the channels, as if that ranked them."""
+    if len(p_nez) > 1 and np.ptp(p_nez) == 0:
+        raise MethodError(
+            f"{patient}: expected scores that tell contacts apart, found the same for all "
+            f"{len(p_nez)} of them by {source.name}. Give longer recordings, or use another method."
+        )
 
 
 def _about(source: Source, cube: xr.Dataset) -> About:

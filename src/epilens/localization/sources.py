@@ -220,17 +220,17 @@ def open_source(
 
 def _training_free(name: str) -> Method:
     free = [row.name for row in METHODS.values() if row.training_free]
-    if name in METHODS and name not in free:
+    if name in METHODS and METHODS[name].training_free:
+        return METHODS[name]
+    if name in METHODS:
         raise MethodError(
             f"{name}: expected a model folder or a training-free method, found one that must be "
             f"trained. Train a model with `epilens train`, or use {', '.join(free[:3])}."
         )
-    if name not in free:
-        raise MethodError(
-            f"{name}: expected a model folder or a training-free method, found neither. "
-            f"{did_you_mean(name, free)}"
-        )
-    return METHODS[name]
+    raise MethodError(
+        f"{name}: expected a model folder or a training-free method, found neither. "
+        f"{did_you_mean(name, free)}"
+    )
 
 
 def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:

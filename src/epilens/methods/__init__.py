@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,9 @@ import xarray as xr
 
 from epilens import provenance  # by its name: `plain` is also a module of methods
 from epilens.errors import MethodError
-from epilens.plan import Plan
+from epilens.plan import SHAFT, Plan
 from epilens.provenance import code_digest, digest_of, modules_named
-from epilens.registry import Registry
+from epilens.registry import Origin, Registry
 
 VALIDATION = "validation patients"
 
@@ -199,12 +199,13 @@ class Scorer:
         return self.tensors
 
 
-_scores: dict[tuple[str, str, int], np.ndarray] = {}
+Score = TypeVar("Score")
+_scores: dict[tuple[str, str, int], Any] = {}
 
 
 def once_per_patient(
-    settings: object, p_nez: Callable[[xr.Dataset], np.ndarray]
-) -> Callable[[xr.Dataset], np.ndarray]:
+    settings: object, score: Callable[[xr.Dataset], Score]
+) -> Callable[[xr.Dataset], Score]:
     """Remember the scores of patients from a store: a training-free score is the same in all folds.
 
     settings : all that the scores depend on, plain values. Patients that were made in memory have
@@ -212,20 +213,74 @@ def once_per_patient(
     """
     digest = digest_of(settings)
 
-    def remembered(patient: xr.Dataset) -> np.ndarray:
+    def remembered(patient: xr.Dataset) -> Score:
         if "key" not in patient.attrs:
-            return p_nez(patient)
+            return score(patient)
         # Which channels and windows are valid belongs to it: a selection keeps the store's key.
         selection = (tuple(patient["channel"].values), patient["valid"].values.tobytes())
         key = (digest, patient.attrs["key"], hash(selection))
         if key not in _scores:
-            _scores[key] = p_nez(patient)
+            _scores[key] = score(patient)
         return _scores[key]
 
     return remembered
 
 
-METHODS: Registry[Method] = Registry("epilens.methods", "method", "epilens.methods")
+class Methods(Registry[Method]):
+    """Rows by name. `ROW/shaft` is any of them smoothed along shafts: found, but not listed."""
+
+    def __init__(self) -> None:
+        super().__init__("epilens.methods", "method", "epilens.methods")
+        self._smoothed: dict[str, tuple[Method, Method]] = {}
+
+    def __getitem__(self, name: str) -> Method:
+        if not self._is_smoothed(name):
+            return super().__getitem__(name)
+        base = super().__getitem__(name.removesuffix(SHAFT))
+        if self._smoothed.get(name, (None,))[0] is not base:
+            self._smoothed[name] = base, _with_shaft(base)
+        return self._smoothed[name][1]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or self._is_smoothed(name)
+
+    def origin(self, name: str) -> Origin:
+        """Module and package of a row; a smoothed one is where its row is."""
+        return super().origin(name.removesuffix(SHAFT) if self._is_smoothed(name) else name)
+
+    def _is_smoothed(self, name: object) -> bool:
+        """Whether it is a row's name with the modifier; a row that is called so itself wins."""
+        if not isinstance(name, str) or super().__contains__(name):
+            return False
+        return name.endswith(SHAFT) and super().__contains__(name.removesuffix(SHAFT))
+
+
+def _with_shaft(base: Method) -> Method:
+    """The row smoothed along shafts: made from the row's own scores, so nothing is fitted twice."""
+    smooth = "epilens.methods.shaft:fit_smoothed"
+    return replace(
+        base,
+        name=base.name + SHAFT,
+        title=f"{base.title}, smoothed along shafts",
+        fitter=None if base.fitter is None else provenance.resolve(smooth),
+        settings={
+            "of": base.name,
+            "smoothing": smooth,
+            "fitter": _fitter_name(base),
+            "settings": base.settings,
+        },
+        parts=(base.name,),
+        sections=(*base.sections, "shaft"),
+    )
+
+
+METHODS = Methods()
+
+
+def all_parts(method: Method) -> list[str]:
+    """Rows whose scores a row is made of, and theirs: those that are fitted come first."""
+    inner = [name for part in method.parts for name in (*all_parts(METHODS[part]), part)]
+    return list(dict.fromkeys(inner))
 
 
 def stores_of(names: Sequence[str]) -> list[str]:
@@ -242,13 +297,16 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
     method, tree = METHODS[name], plan.model_dump(mode="json")
     # Rows are hashed by what they say: editing one does not touch the others of its file.
     rows = frozenset(METHODS.origin(other).module for other in METHODS)
-    return {
+    inputs = {
         "fitter": _fitter_name(method),
         "settings": provenance.plain(method.settings),
         "plan": {section: tree[section] for section in method.sections},
         "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
         "pretrained": _pretrained(plan, method.pretrained),
     }
+    if name not in METHODS._found:  # smoothed: also what it is made of, down to what is fitted
+        inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
+    return inputs
 
 
 def code_modules(method: Method, origin: str) -> list[str]:

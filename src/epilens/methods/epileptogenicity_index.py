@@ -2,21 +2,33 @@
 
 Energy ratio of fast (β, γ) to slow (θ, α) activity; Page-Hinkley finds when it rises in each
 channel; the index is large where it rises early and strongly. Normalised to the patient's maximum.
+
+The row `epileptogenicity-index` has the settings with which an independent study of two public
+cohorts measured it: bipolar pairs, mains left out, the ratio relative to its own level before the
+seizure. In addition a rise must last, because a burst before the seizure would set the time to
+which all delays refer. `docs/methods.md` compares the rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.ndimage
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.evidence.signals import each_signal
+from epilens.arrays import Floats
+from epilens.data.montage import neighbour_pairs
+from epilens.evidence.signals import Piece, each_signal
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
-from epilens.methods.plain import OVER_SEIZURES
+from epilens.methods.plain import OVER_SEIZURES, as_ranks
 from epilens.plan import IndexPlan
+from epilens.thresholds import with_neutral
 
 BLOCK = 32
 """Channels whose windows lie in memory together."""
@@ -24,31 +36,56 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Index:
-    """Bands of the energy ratio, and how seizures become one number; the rest is in the plan."""
+    """What sets the rows apart; the rest is in the plan."""
 
     over: str = "median"
-    """`median` or `max`."""
+    """`median` or `max` over seizures."""
+    ratio: str = "relative"
+    """To its own median before the seizure; or `absolute`."""
+    montage: str = "bipolar"
+    """Pairs of neighbours, of which a contact has the mean; or `as-recorded`."""
+    mains_hz: float = 2.0
+    """Bins this close to mains or a harmonic do not count; 0: all count."""
     slow_hz: tuple[float, float] = (3.5, 12.4)
     """θ and α, which meet at 7.4 Hz in the publication."""
     fast_hz: tuple[float, float] = (12.4, 97.0)
     """β and γ, which meet at 24 Hz."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the plan's section that this row has otherwise."""
+
+    def plan_of(self, plan: IndexPlan) -> IndexPlan:
+        """The plan's section with the changes of this row."""
+        return IndexPlan.model_validate(plan.model_dump() | dict(self.changes))
 
 
-PUBLISHED = Index()
+MEASURED = Index()
+AS_RECORDED = Index(montage="as-recorded")
+PUBLISHED = Index(
+    ratio="absolute",
+    montage="as-recorded",
+    mains_hz=0.0,
+    changes={"threshold": 1.2, "sustained_s": 0.0, "start_s": -5.0},
+)
 
 
 def energy_ratio(
-    x: NDArray[np.floating], fs: float, plan: IndexPlan, bands: Index = PUBLISHED
-) -> NDArray[np.float64]:
-    """ER of x : (channel, time) in sliding windows → (channel, window); 0 where x is flat."""
+    piece: Piece, plan: IndexPlan, settings: Index = MEASURED
+) -> tuple[Floats, Floats]:
+    """ER in sliding windows (channel, window), 0 where a channel is flat; when each starts (s)."""
+    fs = piece.fs
     length, step = round(plan.window_s * fs), max(1, round(plan.step_s * fs))
+    if piece.x.shape[1] < length:
+        return np.zeros((len(piece.x), 0)), np.zeros(0)
     f = scipy.fft.rfftfreq(length, 1 / fs)
-    slow, fast = ((f >= low) & (f < high) for low, high in (bands.slow_hz, bands.fast_hz))
+    slow, fast = ((f >= low) & (f < high) for low, high in (settings.slow_hz, settings.fast_hz))
+    if piece.mains_hz and settings.mains_hz:
+        harmonic = piece.mains_hz * np.maximum(np.round(f / piece.mains_hz), 1)
+        fast &= np.abs(f - harmonic) > settings.mains_hz
     used = slice(int(np.argmax(slow)), int(np.flatnonzero(fast | slow)[-1]) + 1)
     taper = np.hanning(length).astype(np.float32)
-    windows = np.lib.stride_tricks.sliding_window_view(x, length, axis=-1)[:, ::step]
+    windows = np.lib.stride_tricks.sliding_window_view(piece.x, length, axis=-1)[:, ::step]
     ratio = np.zeros(windows.shape[:2])
-    for first in range(0, len(x), BLOCK):
+    for first in range(0, len(piece.x), BLOCK):
         rows = slice(first, first + BLOCK)
         spectrum = scipy.fft.rfft(windows[rows] * taper)[..., used]
         energy = spectrum.real**2 + spectrum.imag**2
@@ -57,10 +94,27 @@ def energy_ratio(
             energy @ slow[used].astype(energy.dtype),
         )
         np.divide(high, low, out=ratio[rows], where=low > 0)
-    return ratio
+    return ratio, piece.start_s + np.arange(ratio.shape[1]) * step / fs
 
 
-def page_hinkley(ratio: NDArray[np.float64], step_s: float, plan: IndexPlan) -> NDArray[np.int64]:
+def relative_ratio(ratio: Floats, at_s: Floats, plan: IndexPlan) -> Floats:
+    """The ratio (channel, window) over its own median in the baseline; 0 where that is 0.
+
+    Where a recording begins so late that less than a second of windows lies in the baseline, all
+    that end before onset are.
+    """
+    first_s, last_s = plan.baseline_s
+    ends_s = at_s + plan.window_s - 1e-6
+    before = (at_s >= first_s - 1e-6) & (ends_s <= last_s)
+    if before.sum() < 1 / plan.step_s:
+        before = ends_s <= 0
+    if not before.any():
+        return np.zeros_like(ratio)
+    level = np.median(ratio[:, before], axis=1, keepdims=True)
+    return np.divide(ratio, level, out=np.zeros_like(ratio), where=level > 0)
+
+
+def page_hinkley(ratio: Floats, step_s: float, plan: IndexPlan) -> NDArray[np.int64]:
     """First window of the rise in each row of ratio : (channel, window); -1 where there is none.
 
     U adds up how much the ratio exceeds its own running mean and the bias; the alarm is where U
@@ -76,57 +130,162 @@ def page_hinkley(ratio: NDArray[np.float64], step_s: float, plan: IndexPlan) -> 
     return np.where(over.any(1), start, -1)
 
 
-def seizure_index(
-    x: NDArray[np.floating], fs: float, plan: IndexPlan, bands: Index = PUBLISHED
-) -> NDArray[np.float64]:
-    """EI of every channel in one seizure, before normalisation; 0 where nothing rises."""
-    if x.shape[1] < round(plan.window_s * fs):
-        return np.zeros(len(x))
-    step_s = max(1, round(plan.step_s * fs)) / fs
-    ratio = energy_ratio(x, fs, plan, bands)
-    start = page_hinkley(ratio, step_s, plan)
+def lasting(ratio: Floats, step_s: float, sustained_s: float) -> Floats:
+    """Running median over time: steps stay where they are, bursts are gone."""
+    width = 2 * int(sustained_s / step_s / 2) + 1
+    return scipy.ndimage.median_filter(ratio, size=(1, width), mode="nearest")
+
+
+def _ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
+    ratio, at_s = energy_ratio(piece, plan, settings)
+    return (relative_ratio(ratio, at_s, plan) if settings.ratio == "relative" else ratio), at_s
+
+
+def seizure_index(piece: Piece, plan: IndexPlan, settings: Index = MEASURED) -> Floats:
+    """EI of every row of a piece, before normalisation; 0 where nothing rises."""
+    ratio, at_s = _ratio(piece, plan, settings)
+    searched = (at_s >= plan.start_s - 1e-6) & (at_s + plan.window_s <= plan.stop_s + 1e-6)
+    if not searched.any():
+        return np.zeros(len(ratio))
+    step_s = max(1, round(plan.step_s * piece.fs)) / piece.fs
+    seen = lasting(ratio, step_s, plan.sustained_s)[:, searched]
+    ratio = ratio[:, searched]
+    start = page_hinkley(seen, step_s, plan)
     risen = start >= 0
     if not risen.any():
-        return np.zeros(len(x))
+        return np.zeros(len(ratio))
     delay_s = (start - start[risen].min()) * step_s
     # The sum from detection over H, from the running sum with a zero in front.
-    total = np.concatenate([np.zeros((len(x), 1)), ratio.cumsum(1)], axis=1)
+    total = np.concatenate([np.zeros((len(ratio), 1)), ratio.cumsum(1)], axis=1)
     last = np.minimum(start + round(plan.duration_s / step_s), ratio.shape[1])
-    rows = np.arange(len(x))
+    rows = np.arange(len(ratio))
     energy = (total[rows, last] - total[rows, start]) * step_s
     return np.where(risen, energy / (delay_s + plan.tardiness_s), 0)
 
 
-def epileptogenicity_index(
-    patient: xr.Dataset, plan: IndexPlan, settings: Index = PUBLISHED
-) -> NDArray[np.float64]:
-    """EI of the seen channels in [0, 1]; over seizures by `median` or `max`."""
+def normalised_index(piece: Piece, plan: IndexPlan, settings: Index) -> Floats:
+    """EI of every row, 1 in the seizure's leading one."""
+    index = seizure_index(piece, plan, settings)
+    return index / (index.max(initial=0) or 1)
+
+
+def rise_at_onset(piece: Piece, plan: IndexPlan, settings: Index) -> Floats:
+    """Logarithm of the mean ratio in windows that start within H after onset; NaN without any."""
+    ratio, at_s = _ratio(piece, plan, settings)
+    after = (at_s >= -1e-6) & (at_s < plan.duration_s - 1e-6)
+    if not after.any():
+        return np.full(len(ratio), np.nan)
+    mean = ratio[:, after].mean(axis=1)
+    return np.log(np.maximum(mean, 1e-6))
+
+
+OfPiece = Callable[[Piece, IndexPlan, Index], Floats]
+"""Signals of some rows → one number each."""
+
+
+def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, of: OfPiece) -> Floats:
+    """A number of every seizure and channel (S, C); NaN where a seizure cannot tell.
+
+    In the bipolar montage a contact has the mean of its pairs; one without a neighbour has none.
+    """
+    first_s = min(plan.start_s, plan.baseline_s[0])
     parts = []
-    for x, fs, _, valid in each_signal(patient, plan.start_s, plan.stop_s):
-        index = seizure_index(x, fs, plan, settings)
-        index /= index[valid].max() or 1
-        parts.append(np.where(valid, index, np.nan))
-    index = OVER_SEIZURES[settings.over](np.stack(parts)[:, seen_channels(patient)], axis=0)
-    return index / (index.max() or 1)
+    for piece in each_signal(patient, first_s, plan.stop_s):
+        values = np.full(len(piece.valid), np.nan)
+        # A patient that was described in pairs has them already.
+        if settings.montage == "bipolar" and patient.attrs.get("montage") != "bipolar":
+            first, second = _pairs(patient, piece)
+            of_pairs = of(piece._replace(x=piece.x[first] - piece.x[second]), plan, settings)
+            contact = np.concatenate([first, second])
+            n = np.bincount(contact, minlength=len(values))
+            total = np.bincount(contact, np.tile(of_pairs, 2), len(values))
+            np.divide(total, n, out=values, where=n > 0)
+        else:
+            values[piece.valid] = of(piece._replace(x=piece.x[piece.valid]), plan, settings)
+        parts.append(values)
+    return np.array(parts).reshape(-1, patient.sizes["channel"])
+
+
+def _pairs(patient: xr.Dataset, piece: Piece) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Both channels of every pair of neighbours that the seizure has."""
+    there = np.flatnonzero(piece.valid)
+    names, mm = [str(name) for name in patient["channel"].values[there]], {}
+    if "position_mm" in patient:
+        placed = patient["has_position"].values[there]
+        at = patient["position_mm"].values[there]
+        mm = {name: xyz for name, xyz, known in zip(names, at, placed, strict=True) if known}
+    pairs = np.array(neighbour_pairs(names, mm), np.intp).reshape(-1, 2)
+    return there[pairs[:, 0]], there[pairs[:, 1]]
+
+
+def joined_seizures(values: Floats, over: str) -> Floats:
+    """One number per channel from (S, C); NaN where no seizure has one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return OVER_SEIZURES[over](values, axis=0)
+
+
+def epileptogenicity_index(
+    patient: xr.Dataset, plan: IndexPlan, settings: Index = MEASURED
+) -> Floats:
+    """EI of the seen channels in [0, 1]; NaN for contacts without a neighbour, where one is needed.
+
+    The plan is that of the row: see `Index.plan_of`.
+    """
+    values = on_contacts(patient, plan, settings, normalised_index)[:, seen_channels(patient)]
+    index = joined_seizures(values, settings.over)
+    largest = np.nanmax(index, initial=0)
+    return index / (largest or 1)
+
+
+def energy_rise(patient: xr.Dataset, plan: IndexPlan, settings: Index = MEASURED) -> Floats:
+    """How much the energy ratio of the seen channels has risen at onset (log); NaN as above."""
+    values = on_contacts(patient, plan, settings, rise_at_onset)[:, seen_channels(patient)]
+    return joined_seizures(values, settings.over)
 
 
 def fit_index(settings: Index, training: Training) -> Scorer:
     """The index itself, where large is EZ."""
-    plan = training.plan.epileptogenicity_index
+    plan = settings.plan_of(training.plan.epileptogenicity_index)
+    index = once_per_patient(
+        ("index", settings, plan.model_dump()), lambda p: epileptogenicity_index(p, plan, settings)
+    )
+    return _scorer(index, lambda values: 1 - values)
 
-    def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
-        return 1 - epileptogenicity_index(patient, plan, settings)
 
-    return Scorer(once_per_patient((settings, plan.model_dump()), p_nez))
+def fit_energy_ratio(settings: Index, training: Training) -> Scorer:
+    """Ranks of the rise of the energy ratio alone, without its time."""
+    plan = settings.plan_of(training.plan.epileptogenicity_index)
+    rise = once_per_patient(
+        ("rise", settings, plan.model_dump()), lambda p: energy_rise(p, plan, settings)
+    )
+    return _scorer(rise, as_ranks)
 
 
-def _row(name: str, title: str, settings: Index) -> Method:
+def _scorer(score: Callable[[xr.Dataset], Floats], p_nez_of: Callable[[Floats], Floats]) -> Scorer:
+    """Scores, neutral for contacts that have none; the notes list these."""
+    without: dict[str, list[str]] = {}
+
+    def p_nez(patient: xr.Dataset) -> Floats:
+        values = score(patient)
+        known = np.isfinite(values)
+        if not known.all():
+            names = patient["channel"].values[seen_channels(patient)]
+            without[patient.attrs["patient"]] = names[~known].tolist()
+        scores = np.full(len(values), 0.5)
+        scores[known] = p_nez_of(values[known])
+        return with_neutral(scores, known)
+
+    return Scorer(p_nez, notes={"without_neighbour": without})
+
+
+def _row(name: str, title: str, settings: Index, fitter: Any = fit_index) -> Method:
     return Method(
         name=name,
         title=title,
         input="signals",
         reference="Bartolomei et al. 2008",
-        fitter=fit_index,
+        fitter=fitter,
         settings=settings,
         sections=("epileptogenicity_index",),
         training_free=True,
@@ -135,6 +294,14 @@ def _row(name: str, title: str, settings: Index) -> Method:
 
 
 ENTRIES = (
-    _row("epileptogenicity-index", "Epileptogenicity Index", Index()),
+    _row("epileptogenicity-index", "Epileptogenicity Index", MEASURED),
     _row("epileptogenicity-index/max", "Epileptogenicity Index: maximum", Index(over="max")),
+    _row("epileptogenicity-index/as-recorded", "Epileptogenicity Index: as recorded", AS_RECORDED),
+    _row("epileptogenicity-index/published", "Epileptogenicity Index: as published", PUBLISHED),
+    _row(
+        "epileptogenicity-index/energy-ratio",
+        "Energy ratio alone",
+        MEASURED,
+        fit_energy_ratio,
+    ),
 )

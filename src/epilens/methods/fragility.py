@@ -2,13 +2,16 @@
 
 In each short window the contacts follow x(t+1) = A x(t). A contact is fragile when a small change
 of its connections would make the network unstable: the smallest change of one column of A that
-moves an eigenvalue to the circle of radius `radius`.
+moves an eigenvalue to the circle of radius `radius`. A itself must be stable for that, so the ridge
+is raised until it is.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -29,6 +32,12 @@ class Fragility:
 
     over: str = "median"
     """`median` or `max`."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the plan's section that this row has otherwise."""
+
+    def plan_of(self, plan: FragilityPlan) -> FragilityPlan:
+        """The plan's section with the changes of this row."""
+        return FragilityPlan.model_validate(plan.model_dump() | dict(self.changes))
 
 
 def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:
@@ -44,6 +53,27 @@ def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:
     penalty = ridge * np.where(power > 0, power, 1)[..., None, None]
     right = now @ then.swapaxes(-1, -2)
     return np.linalg.solve(gram + penalty * np.eye(gram.shape[-1]), right).swapaxes(-1, -2)
+
+
+def spectral_radius(A: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest absolute eigenvalue of every A : (…, channel, channel)."""
+    return np.abs(np.linalg.eigvals(A)).max(axis=-1)
+
+
+def stable_model(
+    x: NDArray[np.floating], plan: FragilityPlan
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A of windows x : (window, channel, time), and its spectral radius.
+
+    Where it is not below 1, the window is fitted again with ten times the ridge, up to the most.
+    """
+    ridge, A = plan.ridge, linear_model(x, plan.ridge)
+    radius = spectral_radius(A)
+    while (unstable := radius >= 1).any() and ridge < plan.most_ridge:
+        ridge = min(10 * ridge, plan.most_ridge)
+        A[unstable] = linear_model(x[unstable], ridge)
+        radius[unstable] = spectral_radius(A[unstable])
+    return A, radius
 
 
 def smallest_perturbation(
@@ -75,57 +105,97 @@ def smallest_perturbation(
     return 1 / np.sqrt(largest)
 
 
-def fragility_map(x: NDArray[np.floating], fs: float, plan: FragilityPlan) -> NDArray[np.float64]:
-    """Fragility of x : (channel, time) in [0, 1] → (window, channel): 1 is the most fragile."""
+def fragility_map(
+    x: NDArray[np.floating], fs: float, plan: FragilityPlan
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fragility of x : (channel, time) in [0, 1] → (window, channel): 1 is the most fragile.
+
+    And the spectral radius of each window's A.
+    """
     length, step = round(plan.window_s * fs), max(1, round(plan.step_s * fs))
+    if plan.reference == "common-average":
+        x = x - x.mean(axis=0, keepdims=True)
     starts = range(0, x.shape[1] - length + 1, step)
-    out = np.zeros((len(starts), len(x)))
+    out, radius = np.zeros((len(starts), len(x))), np.zeros(len(starts))
     for first in range(0, len(starts), BLOCK):
         block = starts[first : first + BLOCK]
-        A = linear_model(np.stack([x[:, i : i + length] for i in block]), plan.ridge)
+        here = slice(first, first + len(block))
+        A, radius[here] = stable_model(np.stack([x[:, i : i + length] for i in block]), plan)
         norm = smallest_perturbation(A, plan.radius, plan.angles)
         most = norm.max(axis=1, keepdims=True)
-        out[first : first + len(block)] = (most - norm) / most
-    return out
+        out[here] = (most - norm) / most
+    return out, radius
 
 
 def fragility(
     patient: xr.Dataset, plan: FragilityPlan, over: str = "median"
-) -> NDArray[np.float64]:
-    """Mean fragility around onset of the seen channels, over seizures by `median` or `max`."""
-    parts = []
-    for x, fs, _, valid in each_signal(patient, plan.start_s, plan.stop_s):
+) -> tuple[NDArray[np.float64], str]:
+    """Mean fragility around onset of the seen channels, over seizures by `median` or `max`.
+
+    And what must be said of it: in how many windows A was not stable; nothing where it was in all.
+    """
+    parts, radii = [], [np.zeros(0)]
+    for x, fs, _, valid, _ in each_signal(patient, plan.start_s, plan.stop_s):
         seizure = np.full(len(valid), np.nan)
-        if (windows := fragility_map(x[valid], fs, plan)).size:
+        windows, radius = fragility_map(x[valid], fs, plan)
+        if windows.size:
             seizure[valid] = windows.mean(axis=0)
         parts.append(seizure)
+        radii.append(radius)
     # A channel whose seizures are all shorter than one window is as fragile as none.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         joined = OVER_SEIZURES[over](np.stack(parts)[:, seen_channels(patient)], axis=0)
-    return np.nan_to_num(joined)
+    return np.nan_to_num(joined), _unstable(np.concatenate(radii))
+
+
+def _unstable(radius: NDArray[np.float64]) -> str:
+    above = radius >= 1
+    if not above.any():
+        return ""
+    return (
+        f"A is not stable in {above.sum()} of {len(radius)} windows (spectral radius up to "
+        f"{radius.max():.3f}, expected below 1)"
+    )
 
 
 def fit_fragility(settings: Fragility, training: Training) -> Scorer:
-    """Ranks of the fragility."""
-    plan = training.plan.fragility
+    """Ranks of the fragility; the notes name patients with windows in which A is not stable."""
+    plan = settings.plan_of(training.plan.fragility)
+    remembered = once_per_patient(
+        (settings, plan.model_dump()), lambda patient: fragility(patient, plan, settings.over)
+    )
+    not_stable: dict[str, str] = {}
 
     def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
-        return as_ranks(fragility(patient, plan, settings.over))
+        scores, said = remembered(patient)
+        if said:
+            not_stable[patient.attrs["patient"]] = said
+        return as_ranks(scores)
 
-    return Scorer(once_per_patient((settings, plan.model_dump()), p_nez))
+    return Scorer(p_nez, notes={"not_stable": not_stable})
 
 
-ENTRIES = (
-    Method(
-        name="fragility",
-        title="Neural fragility",
+def _row(name: str, title: str, settings: Fragility) -> Method:
+    return Method(
+        name=name,
+        title=title,
         input="signals",
         reference="Li et al. 2017, 2021",
         fitter=fit_fragility,
-        settings=Fragility(),
+        settings=settings,
         sections=("fragility",),
         training_free=True,
         seeded=False,
+    )
+
+
+ENTRIES = (
+    _row("fragility", "Neural fragility", Fragility()),
+    _row("fragility/unit", "Neural fragility: unit circle", Fragility(changes={"radius": 1.0})),
+    _row(
+        "fragility/common-average",
+        "Neural fragility: common average",
+        Fragility(changes={"reference": "common-average"}),
     ),
 )

@@ -114,7 +114,7 @@ def over_seizures(
     """Columns before and after onset and their change, mean over seizures, of the seen channels."""
     pieces = zip(each_signal(patient, *before_s), each_signal(patient, *after_s), strict=True)
     parts = []
-    for (before, fs, _, valid), (after, _, _, _) in pieces:
+    for (before, fs, _, valid, _), (after, *_) in pieces:
         if min(before.shape[1], after.shape[1]) < 2 * fs:
             continue
         first, second = columns(before[valid], fs), columns(after[valid], fs)
@@ -143,7 +143,7 @@ def with_residual(patient: xr.Dataset, interval_s: Interval = BEFORE_S) -> pd.Da
     table = relative_table(patient)
     seen = seen_channels(patient)
     W, seizures = np.zeros((seen.sum(),) * 2), np.zeros((seen.sum(),) * 2)
-    for x, _, _, valid in each_signal(patient, *interval_s):
+    for x, _, _, valid, _ in each_signal(patient, *interval_s):
         both = np.outer(valid[seen], valid[seen])
         W += np.where(both, graph(x[seen]), 0)
         seizures += both
