@@ -123,9 +123,10 @@ def read_cohort(
         As for `read_bids`.
     """
     given = [roots] if isinstance(roots, str | Path) else list(roots)
-    found = [folder for root in given for folder in datasets_in(Path(root))]
-    once = {folder.resolve(): folder for folder in reversed(found)}
-    return [read_bids(folder, dataset, plan) for folder in reversed(once.values())]
+    once: dict[Path, Path] = {}
+    for folder in (folder for root in given for folder in datasets_in(Path(root))):
+        once.setdefault(folder.resolve(), folder)
+    return [read_bids(folder, dataset, plan) for folder in once.values()]
 
 
 def _refuse_without_seizures(tree: BidsTree, row: Dataset) -> None:
@@ -135,9 +136,10 @@ def _refuse_without_seizures(tree: BidsTree, row: Dataset) -> None:
     if not runs or any(map(row.is_ictal, tasks)):
         return
     named = ", ".join(f"{n} × task-{task}" for task, n in tasks.most_common(3))
+    kind = "interictal ones" if all("interictal" in task.lower() for task in tasks) else "others"
     raise DataError(
-        f"{tree.root}: expected runs of seizures (task-ictal), found interictal ones only "
-        f"({named}). EZ scores are made of seizures: give a dataset that has some."
+        f"{tree.root}: expected runs of seizures (task-ictal), found {kind} only ({named}). EZ "
+        "scores are made of seizures: give a dataset that has some."
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -145,13 +146,26 @@ class StatusWords:
             if "status_description" not in table:
                 continue
             for name, text in zip(table["name"], table["status_description"], strict=True):
-                for word in self.words & set(re.findall(r"[a-z]+", text.lower())):
+                for word in self.words & _said(text):
                     found.setdefault(zone_of(word), set()).add(name)
         return Labels(_zones(found)) if found else None
 
 
+def _said(text: str) -> set[str]:
+    """Words of a description; `not resected` does not say `resected`."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return {word for before, word in pairwise(["", *words]) if before not in _DENYING}
+
+
+_DENYING = {"no", "not", "non", "never", "outside"}
+
 YES = frozenset({"1", "true", "yes", "y", "soz", "ez"}) | RESECTION
-NO = frozenset({"0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"})
+NO = frozenset(
+    {
+        *("0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"),
+        *("notresected", "nonresected", "unresected"),
+    }
+)
 
 
 def as_flag(text: str) -> bool | None:

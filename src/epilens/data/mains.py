@@ -26,7 +26,7 @@ def mains_of(signal: NDArray[np.float32], fs: float) -> float | None:
     peak is compared with 2 to 6 Hz on both sides, so a broad rhythm is none.
     """
     samples = round(_SEGMENT_S * fs)
-    if fs / 2 <= max(KNOWN_HZ) + _FAR_HZ or signal.shape[1] < 2 * samples:
+    if fs / 2 <= max(KNOWN_HZ) + _FAR_HZ or signal.shape[1] < 3 * samples:
         return None
     some = signal[:: -(-len(signal) // _MOST_CHANNELS)]
     f, power = scipy.signal.welch(some, fs, nperseg=samples, average="median")

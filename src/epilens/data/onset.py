@@ -89,6 +89,8 @@ _KIND_OF_MARKER = re.compile(r"^\s*comment\s*[/:]\s*", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\d)(\d+)[a-gi-ln-rt-z](?![a-z\d])")
 _CUT_AT = 20
 """Recorders keep this many characters of an annotation."""
+_LONGEST = 200
+"""Characters of a text that are mended; nobody types an onset behind so many."""
 _SLEEP_STAGE = re.compile(r"n[1-3]|s[1-4]")
 _ONE_CONTACT = r"[a-z]{1,4}'?\s?\d{1,3}(?:\s*-\s*(?:[a-z]{1,4}'?)?\d{1,3})?"
 _CONTACTS_FIRST = re.compile(
@@ -175,7 +177,7 @@ def _tokens(text: str) -> list[str]:
 
 def _rank_mended(text: str) -> int | None:
     """Rule of a text that was cut, mistyped, or has contacts or one unknown token before it."""
-    rest, contacts = _without_contacts(text)
+    rest, contacts = _without_contacts(text[:_LONGEST])
     tokens = [_mended(token) for token in _tokens(rest)[:_CUT_AT]]
     if len(text.strip()) == _CUT_AT and tokens:
         tokens = _completed(tokens)

@@ -282,7 +282,7 @@ def _check_root(root: Path) -> None:
         if below:
             raise DataError(
                 expected + f"{len(below)} datasets inside it ({', '.join(below[:4])}). "
-                "Give one of them; `read_cohort` and the command line take them all."
+                "Give these folders, or read them all with read_cohort."
             )
         raise DataError(expected + "none. Check the path, or add the file (see the BIDS pages).")
 
