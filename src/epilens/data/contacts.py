@@ -24,6 +24,7 @@ _SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE
 _NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
 # Python refuses to read numbers of thousands of digits.
 _MOST_DIGITS = 9
+_LONGEST_NAME = 1000
 # What word processors and keyboards make of ' and -.
 _TYPOGRAPHY = str.maketrans(dict.fromkeys("’‘`´ʼʹ′", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 
@@ -36,12 +37,14 @@ def plain_name(name: str) -> str:
     >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
     ('LF 01', "A'1-A'2")
     """
-    return _SUFFIX.sub("", _PREFIX.sub("", name.strip().translate(_TYPOGRAPHY)))
+    name = re.sub(r"\s+", " ", name.strip().translate(_TYPOGRAPHY))
+    return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
 
 
 def typed_contact(name: str) -> Contact | None:
     """`parse_contact` with the capitals as they were typed."""
-    match = _NAME.match(plain_name(name))
+    name = plain_name(name)
+    match = _NAME.match(name) if len(name) <= _LONGEST_NAME else None
     if match is None or len(match["number"]) > _MOST_DIGITS:
         return None
     return Contact(match["shaft"], int(match["number"]))
@@ -109,7 +112,7 @@ def _frozen(typed: Mapping[Contact, set[str]]) -> dict[Contact, frozenset[str]]:
 
 _SHAFT = r"[^\W\d_]+'?"
 _PIECE = re.compile(
-    rf"(?P<shaft>{_SHAFT})?\s*(?P<first>\d+)"
+    rf"(?P<shaft>(?<![^\W\d_]){_SHAFT})?\s*(?P<first>\d+)"
     rf"(?:\s*-\s*(?P<last_shaft>{_SHAFT})?\s*(?P<last>\d+))?"
 )
 _LONGEST_SHAFT = 256
@@ -136,7 +139,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
     >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
     ["A'1", "A'2", 'B1', 'B2', 'B3']
     """
-    text = _with_ranges(text.translate(_TYPOGRAPHY), shafts)
+    text = _with_ranges(re.sub(r"\s+", " ", text.translate(_TYPOGRAPHY)), shafts)
     contacts: dict[Contact, set[str]] = {}
     not_understood, end, shaft = [], 0, ""
     for match in _PIECE.finditer(text):

@@ -152,10 +152,10 @@ def _rank(tokens: Sequence[str]) -> int | None:
     """Index of the rule that words match as they stand, or None."""
     unsure, kinds = False, set[str]()
     for position, token in enumerate(tokens):
-        rest = tokens[position + 1 :]
-        if token in _ONSET or (
-            token == "on" and "seizure" in kinds and not "".join(rest).isalpha()
-        ):
+        if token in _ONSET or (token == "on" and "seizure" in kinds):
+            rest = tokens[position + 1 :]
+            if token == "on" and "".join(rest).isalpha():
+                return None
             return _rank_of_head(token, rest, kinds, unsure or rest[:1] == ["?"])
         if token in ("change", "changes") and "first" in kinds:
             return RULES.index("first change")
