@@ -2,8 +2,8 @@
 
 `python -m benchmarks.calibration [--seeds 3] [--steps N] [--jobs 2]` draws the ECoG-like center for
 several cohort seeds, measures it with the ruler of the published contact features, and moves the
-numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of EpiLENS is looked
-at. Without steps it only measures.
+numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of EpiLENS is
+looked at. Without steps it only measures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -210,7 +210,7 @@ def distances(reached: dict[str, float]) -> np.ndarray:
 
 
 def fit(start: Dynamics, seeds: int, steps: int, compute: Callable[..., Any]) -> Dynamics:
-    """Regress the moments on random moves of all numbers, go where they point, keep what is nearer."""
+    """Regress the moments on random moves of all numbers; go where they point, if it is nearer."""
     rng = np.random.default_rng(0)
     best = to_vector(start)
     here = distances(moments(simulated_table(start, seeds, compute)))

@@ -1,7 +1,7 @@
 """The raw-iEEG baselines at the paper's budget on the demo shape, as far as the time allows.
 
-`python -m benchmarks.raw FOLDER [--minutes N]`; the folder keeps cohort, cubes and cells, so another
-call goes on where the last one stopped. TimeConv-CNN and CLAP have the true architectures with
+`python -m benchmarks.raw FOLDER [--minutes N]`; the folder keeps cohort, cubes and cells, so
+another call goes on where the last one stopped. TimeConv-CNN and CLAP have the true architectures with
 weights drawn at random here, because the published ones cannot be had offline: their rows show that
 they run and what they cost, not how well they localize.
 """
@@ -9,6 +9,7 @@ they run and what they cost, not how well they localize.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import time
@@ -81,10 +82,8 @@ def _run_for(folder: Path, method: str, seconds: float) -> None:
     command = [sys.executable, "-m", "epilens", "run", str(folder / "plan.toml")]
     command += ["--cubes", str(folder / "cubes"), "--out", str(folder), "--only", method]
     began = time.monotonic()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(command, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        pass
     print(f"{method}: {(time.monotonic() - began) / 60:.1f} min", flush=True)
 
 

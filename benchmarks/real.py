@@ -1,11 +1,11 @@
-"""Contact features of recorded seizures: every row that can be computed from them, on real patients.
+"""Contact features of recorded seizures: every row that can be computed from them.
 
 `python -m benchmarks real [FIT.parquet [TEST.parquet]]`. With one file (or none: the one beside the
-repository, if it is there), each patient is scored by what the others teach; with two, the patients of
-the second file by those of the first. Labels are the onset contacts that clinicians marked.
+repository, if it is there), each patient is scored by what the others teach; with two, the patients
+of the second file by those of the first. Labels are the onset contacts that clinicians marked.
 
-Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that teach,
-by their own out-of-fold scores. Columns: `epilens.…` rows with their settings, on the 33 features
+Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that
+teach, by their own out-of-fold scores. Columns: `epilens.…` rows with their settings, on the 33 features
 z-scored or ranked within each seizure, then averaged over the seizures of a patient.
 """
 

@@ -33,7 +33,10 @@ app.add_typer(plan_app, name="plan")
 model_app = typer.Typer(no_args_is_help=True, help="Show models, import released checkpoints.")
 app.add_typer(model_app, name="model")
 
-Roots = Annotated[list[Path], typer.Argument(metavar="ROOT...", help="BIDS datasets.")]
+Roots = Annotated[
+    list[Path],
+    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders that hold some."),
+]
 DatasetName = Annotated[
     str | None, typer.Option("--dataset", help="See `epilens list datasets`. Default: recognised.")
 ]
@@ -130,12 +133,12 @@ def cohort(
 
     Sidecar files are enough: no signal is read.
     """
-    from epilens.data.bids import read_bids
+    from epilens.data.bids import read_cohort
     from epilens.data.cohort import cohort_summary
     from epilens.report.cohort import print_cohort, write_audit
 
     settings = _plan(plan, labels, onsets)
-    parts = [read_bids(root, dataset, settings) for root in roots]
+    parts = read_cohort(roots, dataset, settings)
     if audit is not None:
         write_audit(parts, audit)
     if as_json:
@@ -160,13 +163,13 @@ def describe(
     Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
     left out is in OUT/audit.tsv.
     """
-    from epilens.data.bids import read_bids
+    from epilens.data.bids import read_cohort
     from epilens.evidence.store import describe_cohort
     from epilens.methods import stores_of
     from epilens.terminal import progress
 
     settings = _plan(plan, labels, onsets)
-    parts = [read_bids(root, dataset, settings) for root in roots]
+    parts = read_cohort(roots, dataset, settings)
     with progress("describing seizures") as tick:
         summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
     _tell(summary)

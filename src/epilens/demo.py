@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from epilens.data.bids import read_bids
+from epilens.data.bids import read_cohort
 from epilens.data.cohort import cohort_summary
 from epilens.data.simulate import simulate
 from epilens.evaluation.deploy import train
@@ -39,7 +39,7 @@ def run_demo(out: Path, jobs: int) -> Path:
     else:
         with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
-    parts = [read_bids(root, "simulated") for root in sorted(cohort.iterdir()) if root.is_dir()]
+    parts = read_cohort(cohort, "simulated")
     print_cohort(cohort_summary(parts))
     cubes, plan = out / "cubes", Plan.load("demo")
     with progress("describing its seizures") as tick:

@@ -55,6 +55,9 @@ class CohortPlan(Section):
     """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
     duplicates: Literal["once", "keep"] = "once"
     """Whether two runs of a patient with the same signal count once."""
+    ez: Literal["", "soz", "resected", "either", "both"] = ""
+    """Which zone is the EZ where a dataset has the onset zone and the resection; empty: as the
+    dataset's row says. A table of `labels` says itself what is EZ."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
     onsets: str = ""
@@ -91,7 +94,8 @@ class FilterPlan(Section):
     high_hz: Annotated[float, Field(gt=0)] = 150.0
     order: Annotated[int, Field(ge=1, le=16)] = 4
     notch: Literal["none", "auto", "fundamental"] = "none"
-    """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone."""
+    """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone. Where
+    nothing states the mains, the spectrum tells them, or nothing is done, and the audit says so."""
     margin_s: Seconds = 5.0
     """Signal read on both sides of the interval, so that filter edges lie outside of it."""
 

@@ -31,8 +31,9 @@ from trees import (
     write_tsv,
 )
 
-from epilens.data.bids import read_bids
+from epilens.data.bids import read_bids, read_cohort
 from epilens.data.cohort import cohort_summary
+from epilens.data.intake import Given, take_in
 from epilens.errors import DataError, EpilensError, PlanError
 from epilens.plan import Plan
 
@@ -66,6 +67,73 @@ def test_a_folder_of_datasets_names_them(tmp_path):
     write_dataset(tmp_path / "ghent")
     write_dataset(tmp_path / "lyon")
     with pytest.raises(DataError, match=r"2 datasets inside it \(ghent, lyon\)\. Give these"):
+        read_bids(tmp_path)
+
+
+@pytest.fixture
+def cohort_folder(tmp_path):
+    """Two datasets, and what else lies in such a folder."""
+    for name in ("ghent", "lyon"):
+        write_tree(tmp_path / "cohort" / name, patients=[name])
+    write_dataset(tmp_path / "cohort" / "localized", DatasetType="derivative")
+    write_dataset(tmp_path / "cohort" / ".cache")
+    (tmp_path / "cohort" / "simulation.json").write_text("{}")
+    (tmp_path / "cohort" / "notes").mkdir()
+    return tmp_path / "cohort"
+
+
+def test_a_folder_of_datasets_is_read_as_one_cohort(cohort_folder):
+    parts = read_cohort(cohort_folder)
+    assert [p.name for part in parts for p in part.patients] == ["sub-ghent", "sub-lyon"]
+
+
+def test_a_dataset_that_is_named_twice_is_read_once(cohort_folder):
+    parts = read_cohort([cohort_folder / "lyon", cohort_folder, cohort_folder / "lyon" / "."])
+    assert [p.name for part in parts for p in part.patients] == ["sub-lyon", "sub-ghent"]
+
+
+def test_the_command_line_takes_a_folder_of_datasets(cohort_folder):
+    done = epilens("cohort", cohort_folder, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["total"]["patients"] == 2
+
+
+def test_a_folder_without_any_dataset_is_said_so(tmp_path):
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(DataError, match=r"expected a BIDS dataset .*found none\. Check the path"):
+        read_cohort(tmp_path)
+
+
+def test_a_folder_of_derived_datasets_is_said_so(tmp_path):
+    write_dataset(tmp_path / "localized", DatasetType="derivative")
+    with pytest.raises(DataError, match=r"found derived ones only \(localized\)"):
+        read_cohort(tmp_path)
+
+
+def test_a_damaged_dataset_in_a_folder_is_said_so(cohort_folder):
+    (cohort_folder / "lyon" / "dataset_description.json").write_text("{")
+    with pytest.raises(DataError, match=r"dataset_description\.json: expected JSON"):
+        read_cohort(cohort_folder)
+
+
+def test_a_tree_that_is_all_interictal_says_so(tmp_path):
+    write_tree(tmp_path, runs=["01", "02"], task="interictal")
+    sentence = r"expected runs of seizures .*found interictal ones only \(2 × task-interictal\)"
+    with pytest.raises(DataError, match=sentence):
+        read_bids(tmp_path)
+    with pytest.raises(DataError, match=sentence):
+        take_in(tmp_path, Plan(), Given())
+
+
+def test_a_tree_of_other_tasks_is_not_called_interictal(tmp_path):
+    with pytest.raises(DataError, match=r"found others only \(1 × task-rest\)"):
+        read_bids(write_tree(tmp_path, task="rest"))
+
+
+def test_a_tree_with_one_seizure_that_cannot_be_used_is_not_called_interictal(tmp_path):
+    write_tree(tmp_path, events=[])
+    write_run(tmp_path, run="02", task="interictal")
+    with pytest.raises(DataError, match="means a seizure onset"):
         read_bids(tmp_path)
 
 
@@ -145,7 +213,7 @@ COMMAND_LINE = {
     make_missing: ["nothing at this path"],
     make_empty: ["empty folder"],
     make_not_bids: ["dataset_description.json"],
-    make_datasets: ["1 datasets inside it (lyon)"],
+    make_datasets: ["lyon: expected at least one patient with a usable seizure"],
     make_broken_description: ["dataset_description.json: expected JSON"],
     make_description_that_is_a_list: ["expected a JSON object, found list"],
     make_ragged_participants: ["participants.tsv: expected 2 columns", "found 3 in row 2"],

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epilens.data.contacts import Contact, expand_contacts, parse_contact
+from epilens.data.contacts import (
+    Contact,
+    ContactList,
+    contacts_of_channel,
+    expand_contacts,
+    match_list,
+    parse_contact,
+)
 
 
 @pytest.mark.parametrize(
@@ -173,3 +180,61 @@ def test_a_huge_range_is_refused_at_once():
     start = time.perf_counter()
     assert expand_contacts("A1-999999999999").contacts == ()
     assert time.perf_counter() - start < 0.5
+
+
+@pytest.mark.parametrize("apostrophe", list("'’‘`´ʼ′"))
+@pytest.mark.parametrize("dash", list("-‐‑–—−"))
+def test_typographic_apostrophes_and_dashes_are_plain_ones(apostrophe, dash):
+    assert expanded(f"A{apostrophe}1{dash}4") == ["A'1", "A'2", "A'3", "A'4"]
+    assert parse_contact(f"A{apostrophe}1") == Contact("A'", 1)
+
+
+@pytest.mark.parametrize("text", ["A'1 to 4", "A'1 to A'4", "A’1  to  4"])
+def test_a_range_may_be_written_with_to(text):
+    assert expanded(text) == ["A'1", "A'2", "A'3", "A'4"]
+
+
+def test_the_strip_to_of_a_patient_is_no_range():
+    assert [str(c) for c in expand_contacts("tt1 to 2", {"TT", "TO"}).contacts] == ["TT1", "TO2"]
+    assert [str(c) for c in expand_contacts("TT1 TO 2", {"TT"}).contacts] == ["TT1", "TT2"]
+
+
+def test_what_a_recorder_wraps_around_names_is_no_word_of_a_list():
+    found = expand_contacts("EEG LF 01-Ref, EEG A1-A2")
+    assert found.not_understood == ()
+    assert [str(c) for c in found.contacts] == ["LF1", "A1", "A2"]
+
+
+@pytest.mark.parametrize("name", ["A1-A2", "EEG A1-A2", "POL A’1–A’2", "A1-A2-Ref", "a1-A2"])
+def test_a_bipolar_name_has_two_contacts(name):
+    assert [c.number for c in contacts_of_channel(name)] == [1, 2]
+
+
+def matched(text: str, *channels: str) -> set[str]:
+    return set(match_list(expand_contacts(text), channels).channels)
+
+
+def test_capitals_do_not_matter_where_they_need_not():
+    assert matched("a1-3", "A1", "A2", "A3", "A4") == {"A1", "A2", "A3"}
+
+
+def test_where_a_recording_has_both_capitals_count():
+    assert matched("a1", "a1", "A1", "B1") == {"a1"}
+    assert matched("A1", "a1", "A1", "B1") == {"A1"}
+    assert matched("A1; a1", "a1", "A1") == {"A1", "a1"}
+
+
+def test_a_contact_that_is_spelt_like_neither_is_ambiguous():
+    found = match_list(expand_contacts("LA1, b1"), ["la1", "La1", "B1"])
+    assert (set(found.channels), found.ambiguous) == ({"B1"}, (Contact("LA", 1),))
+    assert found.unknown == ()
+
+
+def test_of_a_bipolar_channel_either_contact_is_enough():
+    assert matched("A2", "EEG A1-A2", "EEG A2-A3", "EEG A3-A4") == {"EEG A1-A2", "EEG A2-A3"}
+
+
+def test_a_list_of_names_may_have_pairs():
+    found = ContactList.of_names(["EEG A1-A2", "nobody"])
+    assert [str(c) for c in found.contacts] == ["A1", "A2"]
+    assert found.not_understood == ("nobody",)

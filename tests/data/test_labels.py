@@ -84,7 +84,9 @@ def test_a_status_word_makes_ez(text):
     assert found.ez == {"A1"}
 
 
-@pytest.mark.parametrize("text", ["sozzled", "noisy", "unresected", ""])
+@pytest.mark.parametrize(
+    "text", ["sozzled", "noisy", "unresected", "", "not resect", "non-soz", "outside soz"]
+)
 def test_a_part_of_a_word_is_not_the_word(text):
     read = StatusWords(frozenset({"soz", "resect"})).open(Path())
     found = read(tables("A1", "A2", status_description=[text, "soz"]))
@@ -113,7 +115,13 @@ def test_an_ez_word_on_a_bad_channel_is_an_audit_row_and_no_ez_channel(tmp_path)
 # --- columns ---
 
 
-@pytest.mark.parametrize("column", ["is_ez", "ez", "soz", "resected", "seizure_zone"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("is_ez", "ez", "soz", "resected", "seizure_zone", "rz", "RZ", "resect", "resection"),
+        *("resection_zone", "is_resected", "is_soz", "ablated"),
+    ],
+)
 def test_a_column_of_channels_makes_ez(tmp_path, column):
     rows = without(channel_rows(ez=[]), "status_description")
     rows = [row | {column: "yes" if row["name"] == "A3" else "no"} for row in rows]
@@ -173,6 +181,95 @@ def test_no_label_anywhere_leaves_the_patient_unlabelled_with_a_note(tmp_path):
     assert whys(recordings, what="label", effect="noted")[0].startswith("has no EZ label")
 
 
+# --- onset zone and resection ---
+
+BOTH = {"A1": "soz", "A2": "resect,soz", "A3": "resect"}
+
+
+def with_choice(which: str) -> Plan:
+    return Plan().override(cohort={"ez": which})
+
+
+@pytest.fixture
+def two_zones(tmp_path):
+    return write_tree(tmp_path, channels=channel_rows(ez=[], status_description=BOTH))
+
+
+CHOSEN = {
+    "": {"A1", "A2", "A3"},
+    "soz": {"A1", "A2"},
+    "resected": {"A2", "A3"},
+    "either": {"A1", "A2", "A3"},
+    "both": {"A2"},
+}
+
+
+@pytest.mark.parametrize(("which", "ez"), CHOSEN.items())
+@pytest.mark.parametrize("dataset", ["hup", "local"])
+def test_the_plan_chooses_the_zone(two_zones, which, ez, dataset):
+    if dataset == "hup":
+        rows = [{"participant_id": "sub-01", "outcome": "S"}]
+        write_tsv(two_zones / "participants.tsv", rows)
+    assert ez_of(two_zones, dataset, with_choice(which)) == ez
+
+
+@pytest.mark.parametrize("which", CHOSEN)
+def test_the_other_zone_is_kept(two_zones, which):
+    [recording] = read_bids(two_zones, plan=with_choice(which))
+    assert recording.is_soz == (True, True, False, False, False, False)
+    assert recording.is_resected == (False, True, True, False, False, False)
+
+
+@pytest.mark.parametrize(("which", "ez"), CHOSEN.items())
+def test_zones_may_stand_in_different_places(tmp_path, which, ez):
+    """The onset zone in a column, the resection in electrodes.tsv."""
+    rows = [row | {"soz": int(row["name"] in ("A1", "A2"))} for row in channel_rows(ez=[])]
+    write_tree(tmp_path, channels=rows)
+    rows = [{"name": n, "x": 1, "y": 2, "z": 3, "rz": int(n in ("A2", "A3"))} for n in NAMES]
+    write_tsv(folder(tmp_path) / "sub-01_ses-presurgery_electrodes.tsv", rows)
+    assert ez_of(tmp_path, plan=with_choice(which)) == ez
+
+
+def test_a_choice_joins_what_two_sources_say(tmp_path):
+    words = {"A2": "resect", "A3": "resect"}
+    rows = channel_rows(ez=[], status_description=words)
+    rows = [row | {"soz": int(row["name"] in ("A1", "A2"))} for row in rows]
+    write_tree(tmp_path, channels=rows)
+    assert ez_of(tmp_path, plan=with_choice("both")) == {"A2"}
+    assert ez_of(tmp_path, plan=with_choice("resected")) == {"A2", "A3"}
+    assert ez_of(tmp_path) == {"A1", "A2"}  # as before: the first source decides
+
+
+@pytest.mark.parametrize("which", ["resected", "both"])
+def test_a_zone_that_nobody_wrote_leaves_the_patient_unlabelled_with_a_note(tmp_path, which):
+    recordings = read_bids(write_tree(tmp_path), plan=with_choice(which))
+    assert recordings.patients[0].ez is None
+    assert recordings.runs[0].is_ez is None
+    assert recordings.runs[0].is_soz is not None
+    notes = whys(recordings, what="label", effect="noted")
+    assert f"cohort.ez is '{which}', but its labels tell only soz" in notes
+
+
+def test_a_zone_that_nobody_wrote_is_absent_in_the_recording(tmp_path):
+    [recording] = read_bids(write_tree(tmp_path))
+    assert recording.is_soz == recording.is_ez
+    assert recording.is_resected is None
+
+
+def test_a_column_of_resections_that_says_no_everywhere_is_known(tmp_path):
+    rows = [row | {"soz": int(row["name"] == "A1"), "rz": 0} for row in channel_rows(ez=[])]
+    assert ez_of(write_tree(tmp_path, channels=rows), plan=with_choice("both")) == set()
+
+
+def test_zones_follow_their_channels_into_pairs(two_zones):
+    plan = Plan().override(montage={"scheme": "bipolar"}, cohort={"ez": "both"})
+    [recording] = read_bids(two_zones, plan=plan)
+    assert recording.channels == ("A1-A2", "A2-A3", "A3-A4", "B1-B2")
+    assert recording.is_ez == (True, True, False, False)
+    assert recording.is_soz == (True, True, False, False)
+    assert recording.is_resected == (True, True, True, False)
+
+
 # --- the user's CSV ---
 
 
@@ -190,6 +287,12 @@ def tree(tmp_path):
 def test_a_csv_replaces_the_labels_of_the_dataset(tree):
     plan = with_labels(tree, "patient,channel,is_ez\nsub-01,B1,1\nsub-01,A1,0\n")
     assert ez_of(tree, plan=plan) == {"B1"}
+
+
+@pytest.mark.parametrize("which", ["soz", "both"])
+def test_a_csv_says_itself_what_is_ez(tree, which):
+    plan = with_labels(tree, "patient,channel,is_ez\nsub-01,B1,1\n")
+    assert ez_of(tree, plan=plan.override(cohort={"ez": which})) == {"B1"}
 
 
 def test_a_csv_may_spell_the_patient_without_sub(tree):
@@ -281,6 +384,16 @@ def test_the_sheet_labels_channels_in_the_spelling_of_the_recording(tmp_path):
     found = read_sheet(tmp_path, ["EEG LF 01-Ref", "EEG LF 02-Ref", "EEG LF 03-Ref"])
     assert found is not None
     assert found.ez == {"EEG LF 01-Ref", "EEG LF 02-Ref"}
+
+
+def test_a_sheet_that_could_mean_two_electrodes_is_an_audit_row(tmp_path):
+    write_sheet(tmp_path, [("pt1", "La1; b1")])
+    found = read_sheet(tmp_path, ["LA1", "la1", "B1"])
+    assert found is not None
+    assert found.ez == {"B1"}
+    [row] = found.rows
+    assert (row.channel, row.effect) == ("LA1", "excluded")
+    assert "two electrodes are called so, in other capitals" in row.why
 
 
 def test_two_channels_that_spell_one_contact_are_both_ez(tmp_path):

@@ -76,6 +76,11 @@ def test_bipolar_does_not_bridge_a_gap():
     assert rows == []
 
 
+def test_bipolar_does_not_join_shafts_that_differ_in_capitals():
+    made, _ = apply_montage(recording(["a1", "A1", "a2", "A2"]), "bipolar", np.ones(4, bool))
+    assert set(made.channels) == {"a1-a2", "A1-A2"}
+
+
 def test_bipolar_does_not_join_shafts():
     done, _ = montage("bipolar", recording(["A1", "A2", "B3", "B4"]))
     assert done.channels == ("A1-A2", "B3-B4")

@@ -192,6 +192,103 @@ def test_clinical_after_the_onset_means_the_same_as_before_it(text):
     assert rule_of(text) == "clinical onset"
 
 
+MENDED = {
+    "onset marker": [
+        "Z ELECTROGRAPHIC ONS",
+        "Z ELELCTROGRAPHIC ON",
+        "AD1-3 onset",
+        "A’1–4 onset",
+        "PD4, AD1-2 onset",
+        "Comment/SZ onset",
+        "comment: eeg onset",
+        "siezure onset",
+        "ELECTOGRAPHIC ONSET",
+        "z onset",
+    ],
+    "uncertain onset marker": [
+        "* poss r onset",
+        "?AD1-3 onset",
+        "AD1-3 onset?",
+        "XX electrographic onset",
+        "Pt sz onset",
+    ],
+    "seizure marker": ["SZ 2P", "SZ2P", "sz 3a", "Comment/sz", "Siezure", "Z SZ"],
+    "uncertain clinical onset": ["poss L clinical onse"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"), [(text, rule) for rule, texts in MENDED.items() for text in texts]
+)
+def test_what_was_cut_mistyped_or_stands_behind_something_is_read(text, rule):
+    assert rule_of(text) == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sleep onset",
+        "REM onset",
+        "N2 onset",
+        "S1 onset",
+        "P300 onset",
+        "drug onset",
+        "onset of movement",
+        "post onset",
+        "after onset",
+        "post sz onset",
+        "preictal sz onset",
+        "unclear sz onset",
+        "nonelectrographic onset",
+        "no electrographic on",
+        "w/o onset",
+        "s/p sz onset",
+        "10s after sz onset",
+        "AD1-3 offset",
+        "AD1-3 no onset",
+        "AD1-3 post onset",
+        "AD1-3 spike onset",
+        "AD1-3 onset of spikes",
+        "AD1 seizure onset zone",
+        "A1-A2 stim onset",
+        "G3 start",
+        "EMG1 onset",
+        "DC1 onset",
+        "Mark1 onset",
+        "Stimulus/onset",
+        "Comment/no onset",
+        "Z ELECTROGRAPHIC OFF",
+        "electrographic offse",
+        "left temporal eeg on",
+        "right arm clonic ons",
+        "Z EVENT OVER",
+        "z offset",
+        "sz stated",
+        "offset sz onset",
+    ],
+)
+def test_mending_makes_no_onset_of_what_is_none(text):
+    assert rule_of(text) is None
+
+
+@pytest.mark.parametrize("text", [t for texts in list(MENDED.values())[:2] for t in texts])
+@pytest.mark.parametrize("worse", ["SZ EVENT # (EEG SZ)", "1st change", "SZ 2P"])
+def test_an_electrographic_onset_beats_a_seizure_marker_and_a_first_change(text, worse):
+    assert find_onset(events((20.0, worse), (50.0, text))).onset_s == 50.0
+
+
+@pytest.mark.parametrize("text", MENDED["onset marker"][:5])
+def test_an_onset_that_reads_as_it_stands_goes_before_a_mended_one(text):
+    assert find_onset(events((20.0, text), (50.0, "onset"))).onset_s == 50.0
+
+
+@pytest.mark.parametrize("cut", range(3, 23))
+def test_a_phrase_is_completed_only_at_twenty_characters(cut):
+    """Shorter texts were typed so; `Z ELECTROGRAPHIC ON` may be a switch."""
+    text = "Z ELECTROGRAPHIC ONSET"[:cut]
+    assert (rule_of(text) == "onset marker") == (cut in (20, 22))
+
+
 @pytest.mark.parametrize(
     ("better", "worse"), [(a, b) for i, a in enumerate(RULES) for b in RULES[i + 1 :]]
 )

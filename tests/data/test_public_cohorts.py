@@ -14,6 +14,7 @@ import pytest
 
 from epilens.data.bids import read_bids
 from epilens.data.cohort import cohort_summary
+from epilens.plan import Plan
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 HUP, MULTISITE = DATA / "ds004100", DATA / "ds003029"
@@ -119,6 +120,29 @@ def test_the_hup_cohort_has_the_numbers_of_the_paper(name, value):
 )
 def test_the_multisite_cohort_has_the_numbers_of_its_sidecars(name, value):
     assert summary(MULTISITE, "multisite")["total"][name] == value
+
+
+@pytest.mark.parametrize(
+    ("which", "pattern"),
+    [
+        ("soz", r"soz"),
+        ("resected", r"resect"),
+        ("either", r"soz|resect"),
+        ("both", r"soz.*resect|resect.*soz"),
+    ],
+)
+def test_the_zones_of_hup_agree_with_counting_by_hand(which, pattern):
+    """A patient without any word of a zone is unlabelled under a choice that needs it."""
+    recordings = read_bids(HUP, "hup", Plan().override(cohort={"ez": which}))
+    for patient in recordings.patients:
+        words: dict[str, str] = defaultdict(str)
+        for path in (HUP / patient.name).glob("**/*_task-ictal_*_channels.tsv"):
+            for row in rows_of(path):
+                words[row["name"].strip()] += " " + (row["status_description"] or "")
+        needed = re.findall(r"soz|resect", pattern) if which != "either" else []
+        told = all(any(word in text for text in words.values()) for word in needed)
+        by_hand = {name for name, text in words.items() if re.search(pattern, text)}
+        assert patient.ez == (by_hand & set(patient.channels) if told else None)
 
 
 @pytest.mark.parametrize(("root", "name"), [(HUP, "hup"), (MULTISITE, "multisite")])

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.evaluation import execution
 from epilens.evaluation.ledger import fuse, read_ledger
 from epilens.evaluation.protocol import check_complete, run
 from epilens.evaluation.run import Run
@@ -201,3 +202,20 @@ def test_no_global_random_state_is_touched(cohort, tmp_path):
     before = torch.get_rng_state()
     run(PLAN, cohort, Runtime(out=tmp_path, only=("prq",)))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_no_fit_is_given_the_onset_zone_or_the_resection(tmp_path, monkeypatch):
+    given, real = set(), execution.Training
+
+    def spy(fit, validation, *rest):
+        for cube in (*fit, *validation):
+            given.update(cube.variables)
+        return real(fit, validation, *rest)
+
+    monkeypatch.setattr(execution, "Training", spy)
+    zones = {"is_soz": (True,) * 6, "is_resected": (False,) * 6}
+    cohort = make_cohort(tmp_path / "cubes", **zones)
+    assert {"is_soz", "is_resected"} <= set(cohort["sub-01"].variables)
+    run(PLAN.override(methods=("logistic",), seeds=(1,)), cohort, Runtime(out=tmp_path / "runs"))
+    assert "is_ez" in given
+    assert not {"is_soz", "is_resected"} & given

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zarr.storage import ZipStore
 
+from epilens.data.recording import FLAGS
 from epilens.errors import CubeError, DataError, PlanError
-from epilens.evidence.cube import blind, check
+from epilens.evidence.cube import blind, check, taught
 from epilens.evidence.describe import describe, describe_patient
 from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan
@@ -221,3 +222,38 @@ def test_the_ez_stands_out_in_high_frequency_after_onset():
 
 def test_attributes_are_plain_json():
     assert json.loads(json.dumps(make_cube().attrs)) == make_cube().attrs
+
+
+ZONES = {"is_soz": (True, True, False, False, False, False), "is_resected": (False,) * 6}
+
+
+def test_onset_zone_and_resection_are_kept_beside_the_ez():
+    cube = make_cube(**ZONES)
+    for name, flags in ZONES.items():
+        assert tuple(cube[name].values) == flags
+
+
+def test_a_zone_that_is_not_known_is_absent():
+    assert not {"is_soz", "is_resected"} & set(make_cube().variables)
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_zone_that_one_seizure_does_not_tell_is_absent(flag):
+    parts = [make_recording(run="run-01", **ZONES), make_recording(run="run-02", **ZONES)]
+    untold = make_recording(run="run-02", **(ZONES | {flag: None}))
+    assert flag in describe(parts)
+    assert flag not in describe([parts[0], untold])
+
+
+def test_a_blind_cube_has_no_label_of_any_kind():
+    assert not set(FLAGS) & set(blind(make_cube(**ZONES)).variables)
+
+
+def test_a_fit_is_given_the_ez_and_no_other_label():
+    assert set(FLAGS) & set(taught(make_cube(**ZONES)).variables) == {"is_ez"}
+
+
+def test_zones_survive_the_store(tmp_path):
+    cube = make_cube(**ZONES)
+    save(cube, tmp_path / "cube.zarr")
+    xr.testing.assert_identical(open_cube(tmp_path / "cube.zarr"), cube)

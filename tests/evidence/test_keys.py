@@ -196,3 +196,10 @@ def test_a_method_s_key_covers_the_cube_and_what_is_beside_it(cubes):
     assert key_of(path) == cube
     assert cube in key_of(path, "traces")
     assert traces in key_of(path, "traces")
+
+
+@pytest.mark.parametrize("which", ["soz", "resected", "either", "both"])
+def test_the_choice_of_a_zone_changes_every_key(tiny, which):
+    patient, plan = read_bids(tiny / "north").patients[0], Plan()
+    other = plan.override(cohort={"ez": which})
+    assert keys.recordings_key(patient, plan, {}) != keys.recordings_key(patient, other, {})

@@ -9,11 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from epilens.data.audit import AuditRow, audit_frame
-from epilens.data.datasets import DATASETS, recognise
+from epilens.data.datasets import DATASETS, Dataset, recognise
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.repeats import Repeats
+from epilens.data.runs import runs_among
 from epilens.data.scan import Onsets, Patient, Scan
-from epilens.data.sidecars import BidsTree, natural
+from epilens.data.sidecars import BidsTree, datasets_in, natural
 from epilens.errors import DataError
 from epilens.plan import Plan
 
@@ -98,12 +99,48 @@ def read_bids(
     scan = Scan(tree, row, plan)
     patients = scan.patients()
     if not patients:
+        _refuse_without_seizures(tree, row)
         raise DataError(
             f"{tree.root}: expected at least one patient with a usable seizure, found none among "
             f"{len(tree.participants)} ({_most_common(scan.rows)}). Is {row.name!r} the right "
             "dataset?"
         )
     return Recordings(str(tree.description.get("Name", tree.root.name)), patients, scan.rows, plan)
+
+
+def read_cohort(
+    roots: str | Path | Iterable[str | Path],
+    dataset: str | None = None,
+    plan: Plan | None = None,
+) -> list[Recordings]:
+    """`read_bids` for several datasets.
+
+    Parameters
+    ----------
+    roots : path or paths
+        BIDS datasets, or folders that hold some; whatever else lies beside them is passed over.
+    dataset, plan
+        As for `read_bids`.
+    """
+    given = [roots] if isinstance(roots, str | Path) else list(roots)
+    once: dict[Path, Path] = {}
+    for folder in (folder for root in given for folder in datasets_in(Path(root))):
+        once.setdefault(folder.resolve(), folder)
+    return [read_bids(folder, dataset, plan) for folder in once.values()]
+
+
+def _refuse_without_seizures(tree: BidsTree, row: Dataset) -> None:
+    """One sentence for a tree in which no run is of a seizure."""
+    runs = [run for name in tree.folders for run in runs_among(tree.subject_files(name), name)[0]]
+    tasks = Counter(run.entity("task") for run in runs)
+    if not runs or any(map(row.is_ictal, tasks)):
+        return
+    named = ", ".join(f"{n} × task-{task}" for task, n in tasks.most_common(3))
+    kind = "interictal ones" if all("interictal" in task.lower() for task in tasks) else "others"
+    raise DataError(
+        f"{tree.root}: expected runs of seizures (task-ictal), found {kind} only ({named}). EZ "
+        "scores are made of seizures: give a dataset that has some."
+    )
 
 
 def scan_patient(
@@ -120,6 +157,8 @@ def scan_patient(
     if len(patients) == 1:
         mine = ("", patients[0].name)
         return patients[0], [row for row in scan.rows if row.patient in mine]
+    if not patients:
+        _refuse_without_seizures(tree, scan.dataset)
     reasons = [row.why for row in scan.rows if row.what in ("seizure", "patient")]
     if asked and not patients and reasons:
         raise DataError(

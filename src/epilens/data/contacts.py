@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -23,6 +24,30 @@ _SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE
 _NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
 # Python refuses to read numbers of thousands of digits.
 _MOST_DIGITS = 9
+_LONGEST_NAME = 1000
+# What word processors and keyboards make of ' and -.
+_TYPOGRAPHY = str.maketrans(dict.fromkeys("’‘`´ʼʹ′", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-"))
+
+
+def plain_name(name: str) -> str:
+    """A name without what recording systems wrap around it, with plain apostrophes and dashes.
+
+    Examples
+    --------
+    >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
+    ('LF 01', "A'1-A'2")
+    """
+    name = re.sub(r"\s+", " ", name.strip().translate(_TYPOGRAPHY))
+    return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
+
+
+def typed_contact(name: str) -> Contact | None:
+    """`parse_contact` with the capitals as they were typed."""
+    name = plain_name(name)
+    match = _NAME.match(name) if len(name) <= _LONGEST_NAME else None
+    if match is None or len(match["number"]) > _MOST_DIGITS:
+        return None
+    return Contact(match["shaft"], int(match["number"]))
 
 
 def parse_contact(name: str) -> Contact | None:
@@ -33,10 +58,26 @@ def parse_contact(name: str) -> Contact | None:
     >>> parse_contact("EEG LF 01-Ref"), parse_contact("a'12"), parse_contact("ECG")
     (Contact(shaft='LF', number=1), Contact(shaft="A'", number=12), None)
     """
-    match = _NAME.match(_SUFFIX.sub("", _PREFIX.sub("", name.strip())))
-    if match is None or len(match["number"]) > _MOST_DIGITS:
-        return None
-    return Contact(match["shaft"].upper(), int(match["number"]))
+    typed = typed_contact(name)
+    return None if typed is None else Contact(typed.shaft.upper(), typed.number)
+
+
+Parser = Callable[[str], Contact | None]
+
+
+def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Contact, ...]:
+    """The contact of a channel, both of a bipolar one, or none.
+
+    Examples
+    --------
+    >>> [[str(c) for c in contacts_of_channel(n)] for n in ("LF 01-Ref", "EEG LF1-LF2", "ECG")]
+    [['LF1'], ['LF1', 'LF2'], []]
+    """
+    both = [contact for side in plain_name(channel).split("-") if (contact := parse(side))]
+    if len(both) == 2 and both[0].shaft.upper() == both[1].shaft.upper():
+        return tuple(both)
+    whole = parse(channel)
+    return (whole,) if whole else ()
 
 
 @dataclass(frozen=True)
@@ -45,47 +86,128 @@ class ContactList:
 
     contacts: tuple[Contact, ...]
     not_understood: tuple[str, ...]
+    typed: Mapping[Contact, frozenset[str]] = field(default_factory=dict)
+    """Shafts of the contacts as they were typed."""
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> ContactList:
+        """The contacts of single names; both of a bipolar one."""
+        typed: dict[Contact, set[str]] = {}
+        not_understood = []
+        for name in names:
+            contacts = contacts_of_channel(name, typed_contact)
+            not_understood += [] if contacts else [name]
+            for contact in contacts:
+                typed.setdefault(_folded(contact), set()).add(contact.shaft)
+        return cls(tuple(typed), tuple(not_understood), _frozen(typed))
 
 
+def _folded(contact: Contact) -> Contact:
+    return Contact(contact.shaft.upper(), contact.number)
+
+
+def _frozen(typed: Mapping[Contact, set[str]]) -> dict[Contact, frozenset[str]]:
+    return {contact: frozenset(shafts) for contact, shafts in typed.items()}
+
+
+_SHAFT = r"[^\W\d_]+'?"
 _PIECE = re.compile(
-    r"(?P<shaft>[^\W\d_]+['`’]?)?\s*(?P<first>\d+)"
-    r"(?:\s*-\s*(?P<last_shaft>[^\W\d_]+['`’]?)?\s*(?P<last>\d+))?"
+    rf"(?P<shaft>(?<![^\W\d_]){_SHAFT})?\s*(?P<first>\d+)"
+    rf"(?:\s*-\s*(?P<last_shaft>{_SHAFT})?\s*(?P<last>\d+))?"
 )
 _LONGEST_SHAFT = 256
 # "TT1 and 2" has no shaft AND.
 _JOINED = re.compile(r"and\s", re.IGNORECASE)
+_WRAPPING = {"eeg", "ieeg", "seeg", "ecog", "pol", "ref"}
 
 
-def expand_contacts(text: str) -> ContactList:
-    """Contacts of a clinician's list: `;` `,` `:` space and newline separate, ranges by `-`.
+def expand_contacts(text: str, shafts: Collection[str] | None = None) -> ContactList:
+    """Contacts of a clinician's list: `;` `,` `:` space and newline separate, ranges by `-`, `to`.
 
     A bare number or range continues the shaft before it. Order is kept, repetitions are dropped.
+
+    Parameters
+    ----------
+    shafts : collection of str
+        Those of the patient, in capitals: a word `TO` between numbers is a strip where there is one
+        of this name. None: where it is written in capitals.
 
     Examples
     --------
     >>> [str(c) for c in expand_contacts("TT1-3; pst1, 4: AST 2").contacts]
     ['TT1', 'TT2', 'TT3', 'PST1', 'PST4', 'AST2']
+    >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
+    ["A'1", "A'2", 'B1', 'B2', 'B3']
     """
-    contacts: dict[Contact, None] = {}
+    text = _with_ranges(re.sub(r"\s+", " ", text.translate(_TYPOGRAPHY)), shafts)
+    contacts: dict[Contact, set[str]] = {}
     not_understood, end, shaft = [], 0, ""
     for match in _PIECE.finditer(text):
         not_understood += _words(text[end : match.start()])
         end = match.end()
         if not _JOINED.match(match[0]):
-            shaft = (match["shaft"] or shaft).upper()
+            shaft = match["shaft"] or shaft
         if max(len(match["first"]), len(match["last"] or "")) > _MOST_DIGITS:
             not_understood.append(match[0].strip())
             continue
         first, last = int(match["first"]), int(match["last"] or match["first"])
-        other_shaft = (match["last_shaft"] or shaft).upper() != shaft
+        other_shaft = (match["last_shaft"] or shaft).upper() != shaft.upper()
         if not shaft or other_shaft or abs(last - first) >= _LONGEST_SHAFT:
             not_understood.append(match[0].strip())
             continue
         for number in range(min(first, last), max(first, last) + 1):
-            contacts[Contact(shaft, number)] = None
+            contacts.setdefault(Contact(shaft.upper(), number), set()).add(shaft)
     not_understood += _words(text[end:])
-    return ContactList(tuple(contacts), tuple(not_understood))
+    return ContactList(tuple(contacts), tuple(not_understood), _frozen(contacts))
+
+
+def _with_ranges(text: str, shafts: Collection[str] | None) -> str:
+    """`A1 to 4` as `A1-4`; a strip TO stays one."""
+    if shafts is not None and "TO" in shafts:
+        return text
+    word = "to" if shafts is None else "[tT][oO]"
+    return re.sub(rf"(?<=\d)\s+{word}\s+(?={_SHAFT}\s*\d|\d)", "-", text)
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in re.split(r"[\s;,:.&+-]+", text) if word]
+    words = re.split(r"[\s;,:.&+-]+", text)
+    return [word for word in words if word and word.lower() not in _WRAPPING]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Which channels a list means."""
+
+    channels: frozenset[str]
+    unknown: tuple[Contact, ...]
+    """Contacts of the list that no channel is of."""
+    ambiguous: tuple[Contact, ...]
+    """Contacts of two electrodes whose names differ in capitals alone, spelt like neither."""
+
+
+def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
+    """The channels that a list means; spelling differences do not count where they need not.
+
+    Of a bipolar channel, either contact is enough, as in the bipolar montage. Where the recording
+    has `a1` and `A1`, capitals count, and a contact that is spelt like neither is no match.
+    """
+    of_contact: dict[Contact, list[tuple[str, str]]] = {}
+    for channel in channels:
+        for contact in contacts_of_channel(channel, typed_contact):
+            of_contact.setdefault(_folded(contact), []).append((contact.shaft, channel))
+    meant, unknown, ambiguous = set[str](), [], []
+    for contact in listed.contacts:
+        found = of_contact.get(contact, [])
+        if len({shaft for shaft, _ in found}) > 1:
+            typed = listed.typed.get(contact, frozenset({contact.shaft}))
+            found = [pair for pair in found if pair[0] in typed]
+            ambiguous += [] if found else [contact]
+        elif not found:
+            unknown.append(contact)
+        meant |= {channel for _, channel in found}
+    return Matches(frozenset(meant), tuple(unknown), tuple(ambiguous))
+
+
+def shafts_of(channels: Iterable[str]) -> frozenset[str]:
+    """Shafts of channels, in capitals."""
+    return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))

@@ -1,21 +1,24 @@
 """Where the EZ is written: words in status_description, a column, a CSV, or a clinical sheet.
 
-A label source is opened once per dataset and then asked for each patient. It answers with the EZ
-contacts, or with None when it knows nothing about the patient: then the next source is asked.
+A label source is opened once per dataset and then asked for each patient. It answers with the
+zones that it knows (onset zone, resection, or an EZ that is called so), or with None when it knows
+nothing about the patient: then the next source is asked. Which zone is the EZ, the plan says, or
+else the dataset's row.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import Contact, expand_contacts, parse_contact
+from epilens.data.contacts import expand_contacts, match_list, shafts_of
 from epilens.data.sidecars import is_hidden, read_table, with_prefix
 from epilens.errors import DataError
 
@@ -34,15 +37,86 @@ class PatientTables:
         return {name for table in self.channels for name in table["name"]}
 
 
+Choice = Literal["soz", "resected", "either", "both"]
+
+
+@dataclass(frozen=True)
+class Zones:
+    """Channels of each zone by name; None where nothing is known about it, empty where none is."""
+
+    soz: frozenset[str] | None = None
+    resected: frozenset[str] | None = None
+    ez: frozenset[str] | None = None
+    """Said to be EZ, whatever was meant by it."""
+
+    def chosen(self, which: Choice) -> frozenset[str] | None:
+        """The EZ under a choice; None where the zones that it needs are not known.
+
+        What is merely called EZ is neither of the two zones, so it counts for `either` alone.
+        """
+        if which == "either":
+            known = [zone for zone in (self.soz, self.resected, self.ez) if zone is not None]
+            return frozenset[str]().union(*known) if known else None
+        if which == "both":
+            both = self.soz is not None and self.resected is not None
+            return self.soz & self.resected if both else None
+        return self.soz if which == "soz" else self.resected
+
+    def completed(self, other: Zones) -> Zones:
+        """With the zones of another source where this one knows nothing."""
+        return Zones(
+            *(
+                mine if mine is not None else theirs
+                for mine, theirs in zip(self, other, strict=True)
+            )
+        )
+
+    def __iter__(self) -> Iterator[frozenset[str] | None]:
+        return iter((self.soz, self.resected, self.ez))
+
+
 @dataclass(frozen=True)
 class Labels:
-    """Names of EZ channels; every other channel of the patient is NEZ.
+    """What a source says about the channels of a patient; those of no zone are NEZ."""
 
-    None: the source names the patient, but none of the contacts was recorded, so nothing is known.
-    """
-
-    ez: frozenset[str] | None
+    zones: Zones
     rows: tuple[AuditRow, ...] = field(default=())
+
+    @property
+    def ez(self) -> frozenset[str] | None:
+        """Channels of any zone.
+
+        None: the source names the patient, but none of the contacts was recorded, so nothing is
+        known.
+        """
+        return self.zones.chosen("either")
+
+
+def zone_of(word: str) -> str:
+    """Which zone a word or the name of a column means: `soz`, `resected`, or `ez`.
+
+    Examples
+    --------
+    >>> [zone_of(word) for word in ("soz", "resect", "rz", "resection_zone", "is_ez")]
+    ['soz', 'resected', 'resected', 'resected', 'ez']
+    """
+    bare = re.sub(r"[\s_-]", "", word.lower()).removeprefix("is")
+    if bare in ("soz", "seizurezone", "onsetzone", "seizureonsetzone"):
+        return "soz"
+    return "resected" if bare in RESECTION else "ez"
+
+
+RESECTION = frozenset(
+    {
+        *("resected", "resect", "resection", "resectionzone", "resectedzone", "rz", "resec"),
+        *("ablated", "ablation", "ablationzone"),
+    }
+)
+"""What people call a resection, without spaces and underscores."""
+
+
+def _zones(found: Mapping[str, set[str]]) -> Zones:
+    return Zones(**{zone: frozenset(names) for zone, names in found.items()})
 
 
 Reader = Callable[[PatientTables], Labels | None]
@@ -67,18 +141,31 @@ class StatusWords:
         return self._read
 
     def _read(self, tables: PatientTables) -> Labels | None:
-        ez = {
-            row["name"]
-            for table in tables.channels
-            if "status_description" in table
-            for row in table[["name", "status_description"]].to_dict("records")
-            if self.words & set(re.findall(r"[a-z]+", row["status_description"].lower()))
-        }
-        return Labels(frozenset(ez)) if ez else None
+        found: dict[str, set[str]] = {}
+        for table in tables.channels:
+            if "status_description" not in table:
+                continue
+            for name, text in zip(table["name"], table["status_description"], strict=True):
+                for word in self.words & _said(text):
+                    found.setdefault(zone_of(word), set()).add(name)
+        return Labels(_zones(found)) if found else None
 
 
-YES = frozenset({"1", "true", "yes", "y", "soz", "ez", "resected", "resect", "ablated"})
-NO = frozenset({"0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"})
+def _said(text: str) -> set[str]:
+    """Words of a description; `not resected` does not say `resected`."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return {word for before, word in pairwise(["", *words]) if before not in _DENYING}
+
+
+_DENYING = {"no", "not", "non", "never", "outside"}
+
+YES = frozenset({"1", "true", "yes", "y", "soz", "ez"}) | RESECTION
+NO = frozenset(
+    {
+        *("0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"),
+        *("notresected", "nonresected", "unresected"),
+    }
+)
 
 
 def as_flag(text: str) -> bool | None:
@@ -104,16 +191,16 @@ class LabelColumns:
         return self._read
 
     def _read(self, tables: PatientTables) -> Labels | None:
-        ez, known, unknown = set[str](), set[str](), set[str]()
-        for table in [*tables.channels, tables.electrodes]:
-            for column in self.names:
-                if table is None or not {"name", column} <= set(table):
-                    continue
+        found: dict[str, set[str]] = {}
+        known, unknown = set[str](), set[str]()
+        named = (t for t in (*tables.channels, tables.electrodes) if t is not None and "name" in t)
+        for table in named:
+            for column in (c for c in self.names if c in table):
                 for name, text in zip(table["name"], table[column], strict=True):
                     flag = _flag_of(tables.patient, column, name, text)
                     (unknown if flag is None else known).add(name)
-                    if flag:
-                        ez.add(name)
+                    if flag is not None:
+                        found.setdefault(zone_of(column), set()).update({name} if flag else ())
         if not known:
             return None
         unknown &= tables.names
@@ -126,7 +213,7 @@ class LabelColumns:
                 effect="noted",
             )
         ]
-        return Labels(frozenset(ez), tuple(rows if unknown - known else ()))
+        return Labels(_zones(found), tuple(rows if unknown - known else ()))
 
 
 def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
@@ -193,7 +280,7 @@ def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labe
         why = f"{unnamed} channels are not in the label table; taken as NEZ"
         rows.append(AuditRow("label", why, tables.patient, effect="noted"))
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
-    return Labels(ez, tuple(rows))
+    return Labels(Zones(ez=ez), tuple(rows))
 
 
 @dataclass(frozen=True)
@@ -227,19 +314,18 @@ class ClinicalSheet:
         return lambda tables: self._read(tables, texts.get(patient_key(tables.patient), ""))
 
     def _read(self, tables: PatientTables, text: str) -> Labels | None:
-        listed = expand_contacts(text)
-        by_contact: dict[Contact | None, list[str]] = {}
-        for name in sorted(tables.names):
-            by_contact.setdefault(parse_contact(name), []).append(name)
+        listed = expand_contacts(text, shafts_of(tables.names))
+        matches = match_list(listed, tables.names)
+        reasons = {
+            "is in the clinical sheet but was never recorded": matches.unknown,
+            "is in the clinical sheet, but two electrodes are called so, in other capitals": (
+                matches.ambiguous
+            ),
+        }
         rows = [
-            AuditRow(
-                "label",
-                "is in the clinical sheet but was never recorded",
-                tables.patient,
-                channel=str(contact),
-            )
-            for contact in listed.contacts
-            if contact not in by_contact
+            AuditRow("label", why, tables.patient, channel=str(contact))
+            for why, contacts in reasons.items()
+            for contact in contacts
         ]
         rows += [
             AuditRow(
@@ -250,8 +336,8 @@ class ClinicalSheet:
                 effect="noted",
             )
         ] * bool(listed.not_understood)
-        ez = frozenset(n for c in listed.contacts for n in by_contact.get(c, ()))
-        return Labels(ez or None, tuple(rows)) if listed.contacts else None
+        soz = matches.channels or None
+        return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
 
 
 def _read_sheet(path: Path) -> pd.DataFrame:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import parse_contact
+from epilens.data.contacts import parse_contact, typed_contact
 from epilens.data.positions import Positions
 from epilens.errors import DataError
 
@@ -43,8 +43,13 @@ def _as_recorded(recording: Recording, trusted: Bool) -> tuple[Recording, list[A
 
 
 def shafts_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Channel indices of each shaft, in the order of contact numbers; '' where none is told."""
+    """Channel indices of each shaft, in the order of contact numbers; '' where none is told.
+
+    Capitals count only where the recording has the same contact in both (`a1` and `A1`).
+    """
     parsed = [parse_contact(name) for name in names]
+    if len(set(typed := [typed_contact(name) for name in names])) > len(set(parsed)):
+        parsed = typed
     shafts: dict[str, list[int]] = {}
     for index in sorted(range(len(parsed)), key=lambda i: (parsed[i] or ("", 0))[1]):
         contact = parsed[index]
@@ -77,7 +82,7 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
         )
     first, second = (np.array(side) for side in zip(*pairs, strict=True))
     names = tuple(f"{recording.channels[a]}-{recording.channels[b]}" for a, b in pairs)
-    is_ez, missing, at = recording.is_ez, recording.missing, recording.positions.mm
+    missing, at = recording.missing, recording.positions.mm
     middle = {
         name: tuple(
             np.mean([at[recording.channels[a]], at[recording.channels[b]]], axis=0).tolist()
@@ -94,10 +99,21 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
         recording,
         signal=difference,
         channels=names,
-        is_ez=None if is_ez is None else tuple(is_ez[a] or is_ez[b] for a, b in pairs),
         positions=Positions(middle, recording.positions.space),
         missing=None if missing is None else missing[first] | missing[second],
+        **_either(recording, pairs),
     ), [_lost(recording, index, why) for index in sorted(alone)]
+
+
+def _either(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any]:
+    """The labels of pairs: a pair is in a zone if either contact is."""
+    from epilens.data.recording import FLAGS
+
+    known = ((name, getattr(recording, name)) for name in FLAGS)
+    return {
+        name: None if flags is None else tuple(flags[a] or flags[b] for a, b in pairs)
+        for name, flags in known
+    }
 
 
 def _neighbours(

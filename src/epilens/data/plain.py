@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from epilens.data.audit import AuditRow
 from epilens.data.contacts import parse_contact
+from epilens.data.inputs import not_contacts
 from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import montage_positions
 from epilens.data.reader import annotations_of, open_raw
@@ -87,11 +88,21 @@ def _typed_onset(onset_s: float, raw: BaseRaw, who: str) -> Onset:
     return Onset.given(onset_s)
 
 
+def _not_implanted(raw: BaseRaw) -> dict[str, str]:
+    """Channels of unsaid type (EDF knows none) that are no contacts by the names of all of them."""
+    kinds = zip(raw.ch_names, raw.get_channel_types(), strict=True)
+    return not_contacts([n.strip() for n, kind in kinds if kind == "eeg" and not _OTHER.match(n)])
+
+
 def _contacts_of(
     raw: BaseRaw, exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
-    """Channels that are contacts by type and name; the others as rows."""
+    """Channels that are contacts by type and name; the others as rows.
+
+    A type that only implanted contacts have says more than any name.
+    """
     names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
+    others = _not_implanted(raw)
     for channel, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True):
         channel = channel.strip()
         if channel.upper() in unwanted:
@@ -102,6 +113,8 @@ def _contacts_of(
             why = "is no iEEG channel by its type or name"
         elif parse_contact(channel) is None:
             why = "has no contact number in its name"
+        elif channel in others:
+            why = others[channel]
         else:
             names.append(channel)
             continue

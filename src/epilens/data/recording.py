@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epilens.data.audit import AuditRow
+from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
@@ -45,6 +46,8 @@ class SeizureRun:
     stated_fs: float | None
     duration_s: float | None
     mains_hz: float | None
+    is_soz: tuple[bool, ...] | None = None
+    is_resected: tuple[bool, ...] | None = None
     simulated: bool = False
     raw: BaseRaw | None = None
     """The recording, where it is open already; it is not opened again then."""
@@ -66,7 +69,7 @@ class SeizureRun:
             self,
             channels=tuple(self.channels[i] for i in index),
             stated_units=tuple(self.stated_units[i] for i in index),
-            is_ez=None if self.is_ez is None else tuple(self.is_ez[i] for i in index),
+            **flags_at(self, index),
         )
 
 
@@ -92,6 +95,9 @@ class Recording:
     mains_hz: float | None
     source: Path | None
     missing: NDArray[np.bool_] | None = None
+    is_soz: tuple[bool, ...] | None = None
+    """Onset zone and resection where they are known; `is_ez` is what the plan makes of them."""
+    is_resected: tuple[bool, ...] | None = None
     simulated: bool = False
     content: str = ""
     """Digest of the whole file's content; empty where it is not known (see `data.repeats`)."""
@@ -100,6 +106,19 @@ class Recording:
     def stop_s(self) -> float:
         """End of the signal in seconds from onset."""
         return self.start_s + self.signal.shape[1] / self.fs
+
+
+FLAGS = ("is_ez", "is_soz", "is_resected")
+"""What labels say about the channels of a run or recording."""
+
+
+def flags_at(source: SeizureRun | Recording, index: Iterable[int]) -> dict[str, Any]:
+    """The labels of some channels, by field; None where nothing is known."""
+    index = list(index)
+    known = ((name, getattr(source, name)) for name in FLAGS)
+    return {
+        name: None if flags is None else tuple(flags[i] for i in index) for name, flags in known
+    }
 
 
 def align(recordings: Sequence[Recording]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
@@ -127,6 +146,10 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     names, rows = _channels_in_file(run, raw)
     recording = _read(run, raw, names, interval)
     notes += [*unit_notes(raw, names, run.units), *_header_notes(raw, run)]
+    if not run.mains_hz and plan.filter.notch != "none":
+        mains_hz, note = _estimated_mains(recording)
+        recording = replace(recording, mains_hz=mains_hz)
+        notes.append(note)
     noted = [AuditRow("run", why, run.patient, run.name, effect="noted") for why in notes]
     flags = quality_flags(recording.signal, recording.missing, plan.quality)
     keep = [not set(channel) & set(plan.quality.drop) for channel in flags]
@@ -134,6 +157,16 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     trusted = np.array([not channel for channel, kept in zip(flags, keep, strict=True) if kept])
     recording, lost = apply_montage(pick(recording, keep), plan.montage.scheme, trusted)
     return recording, noted + rows + lost
+
+
+def _estimated_mains(recording: Recording) -> tuple[float | None, str]:
+    """Mains by the spectrum, in words as well: a notch is asked for, and nothing says where."""
+    hz = mains_of(recording.signal, recording.fs)
+    if hz is None:
+        return None, (
+            "no mains frequency is stated and none stands out of the spectrum; nothing is notched"
+        )
+    return hz, f"no mains frequency is stated; {hz:g} Hz by the spectrum"
 
 
 def _read(
@@ -144,7 +177,7 @@ def _read(
     missing = None if np.isfinite(signal).all() else ~np.isfinite(signal)
     if missing is not None:
         signal[missing] = 0
-    is_ez = None if run.is_ez is None else dict(zip(run.channels, run.is_ez, strict=True))
+    row = {name: i for i, name in enumerate(run.channels)}
     return Recording(
         patient=run.patient,
         center=run.center,
@@ -154,7 +187,6 @@ def _read(
         channels=tuple(names),
         start_s=interval[0] / fs - run.onset.onset_s,
         onset=run.onset,
-        is_ez=None if is_ez is None else tuple(is_ez[name] for name in names),
         positions=run.positions.of(names),
         modality=run.modality,
         mains_hz=run.mains_hz,
@@ -162,6 +194,7 @@ def _read(
         missing=missing,
         simulated=run.simulated,
         content=content_of(raw),
+        **flags_at(run, (row[name] for name in names)),
     )
 
 
@@ -177,9 +210,9 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
         recording,
         signal=recording.signal[index],
         channels=names,
-        is_ez=None if recording.is_ez is None else tuple(recording.is_ez[i] for i in index),
         positions=recording.positions.of(names),
         missing=None if recording.missing is None else recording.missing[index],
+        **flags_at(recording, index),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.data.audit import AuditRow
+from epilens.data.labels import Zones
 from epilens.data.onset import Event, Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import SeizureRun
@@ -52,9 +53,9 @@ class RunSidecars:
         return self.table[self.table["type"].str.upper().isin(_CONTACTS)]
 
     def seizure(
-        self, center: str, simulated: bool, ez: frozenset[str] | None, positions: Positions
+        self, center: str, simulated: bool, zones: Zones, positions: Positions
     ) -> SeizureRun:
-        """The run with what is known about its patient."""
+        """The run with what is known about its patient; `zones.ez` are those that count."""
         rows = self.table.set_index("name").loc[list(self.good)]
         rates = rows.get("sampling_frequency", pd.Series(dtype=str)).map(as_number).dropna()
         fs = as_number(self.fields.get("SamplingFrequency"))
@@ -69,13 +70,19 @@ class RunSidecars:
             listed=frozenset(self.table["name"]),
             modality=Counter(rows["type"].str.upper()).most_common(1)[0][0],
             stated_units=tuple(rows["units"]) if "units" in rows else ("",) * len(rows),
-            is_ez=None if ez is None else tuple(name in ez for name in self.good),
+            is_ez=self._in(zones.ez),
+            is_soz=self._in(zones.soz),
+            is_resected=self._in(zones.resected),
             positions=positions.of(self.good),
             stated_fs=fs or (float(rates.iloc[0]) if len(rates) else None),
             duration_s=as_number(self.fields.get("RecordingDuration")),
             mains_hz=as_number(self.fields.get("PowerLineFrequency")),
             simulated=simulated,
         )
+
+    def _in(self, zone: frozenset[str] | None) -> tuple[bool, ...] | None:
+        """Which good channels are in a zone; None where it is not known."""
+        return None if zone is None else tuple(name in zone for name in self.good)
 
 
 def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile], list[AuditRow]]:

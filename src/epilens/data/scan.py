@@ -6,7 +6,7 @@ Knows no dataset by name: what is particular to one is in its row of `data/datas
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from epilens.data.audit import AuditRow
 from epilens.data.datasets import Dataset, recognise
-from epilens.data.labels import LabelTable, PatientTables, Reader
+from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
 from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import Positions, read_positions
 from epilens.data.reader import annotations_of
@@ -51,6 +51,9 @@ class Patient:
     ez: frozenset[str] | None
     positions: Positions
     simulated: bool = False
+    soz: frozenset[str] | None = None
+    resected: frozenset[str] | None = None
+    """What labels say beside the EZ that was chosen of them; None: unknown."""
 
 
 class Scan:
@@ -111,24 +114,25 @@ class Scan:
         usable = [run for file in ictal if (run := self._sidecars(name, file, ictal))]
         electrodes, positions = self._positions(name, usable)
         tables = PatientTables(name, tuple(run.contacts for run in usable), electrodes)
-        ez = self._labels(tables) if usable else None
+        zones = self._zones(tables) if usable else Zones()
         channels = sorted({channel for run in usable for channel in run.good}, key=natural)
-        if ez is not None:
-            for lost in sorted(ez - set(channels), key=natural):
-                why = "is labelled EZ but is in no seizure a good ECOG or SEEG channel"
-                self.rows.append(AuditRow("label", why, name, channel=lost))
-            ez &= set(channels)
+        for lost in sorted((zones.ez or frozenset()) - set(channels), key=natural):
+            why = "is labelled EZ but is in no seizure a good ECOG or SEEG channel"
+            self.rows.append(AuditRow("label", why, name, channel=lost))
+        zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
         center = self._center(participant)
         return Patient(
             name,
             center,
             participant,
-            tuple(run.seizure(center, self._simulated, ez, positions) for run in usable),
+            tuple(run.seizure(center, self._simulated, zones, positions) for run in usable),
             len(ictal) - len(usable),
             tuple(channels),
-            ez,
+            zones.ez,
             positions,
             self._simulated,
+            zones.soz,
+            zones.resected,
         )
 
     def _center(self, participant: dict[str, str]) -> str:
@@ -217,21 +221,45 @@ class Scan:
                 self._labels_not_read.append(str(error))
         return readers
 
-    def _labels(self, tables: PatientTables) -> frozenset[str] | None:
+    def _zones(self, tables: PatientTables) -> Zones:
+        """Onset zone and resection as far as they are known, and the EZ that was chosen of them.
+
+        The sources are asked in their order. By the dataset's own rule the first that can tell the
+        EZ decides; a choice of the plan is made from all of them, each zone from the first source
+        that knows it.
+        """
+        every, ez = Zones(), None
+        choice = "" if self.plan.cohort.labels else self.plan.cohort.ez
         for reader in self._readers:
+            decided = ez is not None
             try:
                 labels = reader(tables)
             except DataError as error:
-                if not self.everyone:
+                if not self.everyone and not decided:
                     raise
                 self._labels_not_read.append(str(error))
                 continue
             if labels is None:
                 continue
-            self.rows += labels.rows
-            if labels.ez is not None:
-                return labels.ez
-        return None
+            every = every.completed(labels.zones)
+            if not decided:
+                self.rows += labels.rows
+                ez = None if choice else labels.zones.chosen(self._rule)
+        if choice:
+            ez = every.chosen(choice)
+            self._note_choice(tables.patient, every, ez)
+        return replace(every, ez=ez)
+
+    @property
+    def _rule(self) -> Choice:
+        """The dataset's own choice; a table of the user says itself what is EZ."""
+        return "either" if self.plan.cohort.labels else self.dataset.zone
+
+    def _note_choice(self, patient: str, known: Zones, ez: frozenset[str] | None) -> None:
+        if ez is None and known.chosen("either") is not None:
+            has = [name for name in ("soz", "resected", "ez") if getattr(known, name) is not None]
+            why = f"cohort.ez is {self.plan.cohort.ez!r}, but its labels tell only {', '.join(has)}"
+            self.rows.append(AuditRow("label", why, patient, effect="noted"))
 
     def _note_strangers(self, table: LabelTable) -> None:
         for patient in sorted(table.patients() - set(self.tree.participants)):

@@ -232,6 +232,39 @@ def is_hidden(path: Path) -> bool:
     return False
 
 
+def datasets_in(root: Path) -> list[Path]:
+    """The dataset at a path, or those in the folders below it; one clear sentence for none.
+
+    Derived datasets are passed over: they hold results, not recordings.
+    """
+    if not is_hidden(root) and root.is_dir() and os.access(root, os.R_OK | os.X_OK):
+        below = [] if _describes(root) else sorted(root.iterdir())
+        inside = [folder for folder in below if folder.name[0] != "." and _describes(folder)]
+        raw = [folder for folder in inside if not _is_derived(folder)]
+        if raw:
+            return raw
+        if inside:
+            raise DataError(
+                f"{root}: expected BIDS datasets with recordings, found derived ones only "
+                f"({', '.join(folder.name for folder in inside[:4])}). Check the path."
+            )
+    _check_root(root)
+    return [root]
+
+
+def _describes(folder: Path) -> bool:
+    place = folder / "dataset_description.json"
+    return not is_hidden(place) and place.is_file()
+
+
+def _is_derived(folder: Path) -> bool:
+    try:
+        kind = read_json(folder / "dataset_description.json").get("DatasetType")
+    except DataError:
+        return False  # reading the dataset says what is wrong with it
+    return kind == "derivative"
+
+
 def _check_root(root: Path) -> None:
     expected = f"{root}: expected a BIDS dataset (a folder with dataset_description.json), found "
     if is_hidden(root):
@@ -249,7 +282,7 @@ def _check_root(root: Path) -> None:
         if below:
             raise DataError(
                 expected + f"{len(below)} datasets inside it ({', '.join(below[:4])}). "
-                "Give these folders."
+                "Give these folders, or read them all with read_cohort."
             )
         raise DataError(expected + "none. Check the path, or add the file (see the BIDS pages).")
 

@@ -16,6 +16,7 @@ from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.splits import five_fold
+from epilens.evidence.cube import taught
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
@@ -29,7 +30,7 @@ from epilens.thresholds import select_threshold
 def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) -> Model:
     """Train both branches on every fold and seed of all labelled patients."""
     tick = Ticks.of(tick)
-    cubes = {name: cube for name, cube in cohort.items() if "is_ez" in cube}
+    cubes = {name: taught(cube) for name, cube in cohort.items() if "is_ez" in cube}
     if len(cubes) < 2 * plan.splits.folds:
         raise ModelError(
             f"train: expected {2 * plan.splits.folds} or more labelled patients, found "

@@ -16,7 +16,7 @@ import xarray as xr
 from epilens.errors import LedgerError
 from epilens.evaluation.ledger import with_thresholds
 from epilens.evaluation.run import CellFolder
-from epilens.evidence.cube import blind
+from epilens.evidence.cube import blind, taught
 from epilens.evidence.files import open_patient
 from epilens.methods import METHODS, Fitted, Training
 from epilens.plan import Plan
@@ -93,7 +93,8 @@ def run_cell(cell: Cell) -> None:
         part: [_open(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    training = Training(cubes["fit"], cubes["validation"], cell.seed, cell.plan)
+    own, held = ([taught(cube) for cube in cubes[part]] for part in ("fit", "validation"))
+    training = Training(own, held, cell.seed, cell.plan)
     fitted = method.fit(training)
     parts = []
     for partition in ("validation", "test"):

@@ -5,6 +5,7 @@
 | `x` | seizure, window, channel, descriptor | float32, 0 where not valid |
 | `valid` | seizure, window, channel | the window lies inside the recording, the channel is there |
 | `is_ez` | channel | absent when unknown |
+| `is_soz`, `is_resected` | channel | onset zone and resection, each absent when unknown |
 | `position_mm`, `has_position` | channel, axis; channel | absent when no contact has a position |
 | `start_s`, `stop_s` | seizure, window | seconds from onset |
 | `unit`, `words` | descriptor | as its row says |
@@ -25,7 +26,10 @@ _REQUIRED = {
     "start_s": AXES[:2],
     "stop_s": AXES[:2],
 }
-_LABELS = ("is_ez",)
+_TARGET = "is_ez"
+# Labels beside the target: no method is given them, neither to fit nor to predict.
+_UNTAUGHT = ("is_soz", "is_resected")
+_LABELS = (_TARGET, *_UNTAUGHT)
 # What a method may know beside the numbers; a list of what is allowed cannot forget a leak.
 _NEUTRAL = ("patient", "montage", "band", "reference", "plan_digest", "key")
 
@@ -92,6 +96,11 @@ def blind(cube: xr.Dataset) -> xr.Dataset:
     bare = cube.drop_vars([name for name in _LABELS if name in cube.variables])
     bare.attrs = {key: cube.attrs[key] for key in _NEUTRAL if key in cube.attrs}
     return bare
+
+
+def taught(cube: xr.Dataset) -> xr.Dataset:
+    """The cube as a fit is given it: its EZ, and no other label."""
+    return cube.drop_vars([name for name in _UNTAUGHT if name in cube.variables])
 
 
 def joined(cube: xr.Dataset, *stores: xr.Dataset) -> xr.Dataset:

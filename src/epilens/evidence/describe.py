@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.positions import Positions
-from epilens.data.recording import Recording
+from epilens.data.recording import FLAGS, Recording
 from epilens.errors import DataError
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.cube import AXES, check, is_ictal, is_reference
@@ -120,9 +120,10 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
 def _on_channels(seizures: Seizures) -> dict[str, Any]:
     """Labels and positions, as far as they are known."""
     data, names = {}, seizures.channels
-    ez = _labels(seizures.about)
-    if ez is not None:
-        data["is_ez"] = ("channel", np.array([name in ez for name in names]))
+    for flag in FLAGS:
+        zone = _labels(seizures.about, flag)
+        if zone is not None:
+            data[flag] = ("channel", np.array([name in zone for name in names]))
     mm = _positions(seizures).mm
     if mm:
         at = [mm.get(name, (0.0, 0.0, 0.0)) for name in names]
@@ -131,14 +132,15 @@ def _on_channels(seizures: Seizures) -> dict[str, Any]:
     return data
 
 
-def _labels(about: Sequence[Recording]) -> set[str] | None:
-    """EZ channels of the patient, or None when some recording has no labels."""
-    ez: set[str] = set()
+def _labels(about: Sequence[Recording], flag: str) -> set[str] | None:
+    """Channels of the patient that a label names, or None when some recording has no such label."""
+    named: set[str] = set()
     for recording in about:
-        if recording.is_ez is None:
+        flags = getattr(recording, flag)
+        if flags is None:
             return None
-        ez |= {name for name, flag in zip(recording.channels, recording.is_ez, strict=True) if flag}
-    return ez
+        named |= {name for name, is_so in zip(recording.channels, flags, strict=True) if is_so}
+    return named
 
 
 def _positions(seizures: Seizures) -> Positions:

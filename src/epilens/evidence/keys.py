@@ -32,6 +32,7 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "runs": [_run_facts(run) for run in patient.runs],
             "plan": plan.model_dump(mode="json", include=_READING),
             "duplicates": plan.cohort.duplicates,
+            "ez": plan.cohort.ez,
             "code": code_digest("epilens.data.recording", "epilens.data.repeats"),
         }
     )

@@ -76,7 +76,7 @@ def band_limit(
     Both ends are continued for `pad_s` by reflection through the end points, as
     `scipy.signal.sosfiltfilt` does. What still rings from there dies within `RINGS_S`.
     """
-    if plan.band == "none" and not (plan.notch == "auto" and mains_hz):
+    if plan.band == "none" and not (plan.notch != "none" and mains_hz):
         return x
     samples = x.shape[-1]
     pad = min(samples - 1, round(pad_s * fs))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
-from epilens.data.contacts import Contact, expand_contacts, parse_contact
+from epilens.data.contacts import ContactList, expand_contacts, match_list, shafts_of
 from epilens.errors import DataError
 
 
@@ -110,32 +110,16 @@ def match_contacts(
     """Which channels a list means, and what in it is no channel.
 
     A list is names, or a clinician's text such as `TT1-6, PST2`; spelling differences do not count.
-    Of a bipolar channel, either contact is enough.
+    Of a bipolar channel (`EEG A1-A2`), either contact is enough, as in the bipolar montage. Where
+    the patient has `a1` and `A1`, capitals count.
     """
     if isinstance(given, str):
-        listed = expand_contacts(given)
-        contacts, names, unknown = listed.contacts, (), list(listed.not_understood)
+        listed, exact = expand_contacts(given, shafts_of(channels)), set[str]()
     else:
-        parsed = {name: parse_contact(name) for name in given}
-        contacts, names = [contact for contact in parsed.values() if contact], tuple(given)
-        unknown = [name for name in given if parsed[name] is None and name not in channels]
-    wanted, parts = set(contacts), [set(contacts_of_channel(name)) for name in channels]
-    holds = [name in names or bool(p & wanted) for name, p in zip(channels, parts, strict=True)]
-    of_patient = set().union(*parts)
-    unknown += [str(c) for c in dict.fromkeys(contacts) if c not in of_patient]
-    return np.array(holds), tuple(unknown)
-
-
-def contacts_of_channel(channel: str) -> tuple[Contact, ...]:
-    """The contact of a channel, both of a bipolar one, or none.
-
-    Examples
-    --------
-    >>> [[str(c) for c in contacts_of_channel(n)] for n in ("LF 01-Ref", "LF1-LF2", "ECG")]
-    [['LF1'], ['LF1', 'LF2'], []]
-    """
-    both = [contact for side in channel.split("-") if (contact := parse_contact(side))]
-    if len(both) == 2 and both[0].shaft == both[1].shaft:
-        return tuple(both)
-    whole = parse_contact(channel)
-    return (whole,) if whole else ()
+        exact = set(given) & set(channels)
+        listed = ContactList.of_names(name for name in given if name not in exact)
+    found = match_list(listed, channels)
+    unknown = [*listed.not_understood, *map(str, found.unknown)]
+    unknown += [f"{contact} (two electrodes, in other capitals)" for contact in found.ambiguous]
+    meant = found.channels | exact
+    return np.array([name in meant for name in channels]), tuple(unknown)

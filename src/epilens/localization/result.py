@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Floats
+from epilens.data.contacts import contacts_of_channel
 from epilens.errors import DataError, MethodError
 from epilens.localization import Request
 from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
@@ -20,7 +21,6 @@ from epilens.localization.compare import (
     OtherRanking,
     Resection,
     compare_with,
-    contacts_of_channel,
     ranking,
     ranks,
     resection,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from epilens.data.labels import LabelSource
+from epilens.data.labels import Choice, LabelSource
 from epilens.data.participants import Participant, reason_of_outcome
 from epilens.registry import Registry
 
@@ -33,6 +33,8 @@ class Dataset:
     """In words: where the EZ is written."""
     labels: tuple[LabelSource, ...]
     """Asked in this order; the first that knows a patient decides."""
+    zone: Choice = "either"
+    """Which zone is the EZ, unless the plan chooses another (`cohort.ez`)."""
     reason_to_exclude: Callable[[str, Participant], str] = everyone
     """Patient and row of participants.tsv → why not, or empty text; not for outcomes."""
     outcomes: tuple[str, ...] = ()

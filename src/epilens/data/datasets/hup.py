@@ -17,6 +17,7 @@ ENTRIES = (
         note="the paper keeps 117 of the 135 seizures after a review that is not published; "
         "all 135 are kept here",
         labels=(StatusWords(frozenset({"soz", "resect"})),),
+        zone="either",
         outcomes=("S",),
     ),
 )

@@ -3,8 +3,16 @@
 from epilens.data.datasets import Dataset
 from epilens.data.labels import LabelColumns, StatusWords
 
-WORDS = StatusWords(frozenset({"soz", "ez", "resect", "resected", "ablated"}))
-COLUMNS = LabelColumns(("is_ez", "ez", "soz", "resected", "seizure_zone"))
+WORDS = StatusWords(
+    frozenset({"soz", "ez", "resect", "resected", "resection", "rz", "ablated", "ablation"})
+)
+COLUMNS = LabelColumns(
+    (
+        *("is_ez", "ez", "soz", "is_soz", "seizure_zone", "seizure_onset_zone"),
+        *("resected", "is_resected", "resect", "resection", "resection_zone", "resected_zone"),
+        *("rz", "ablated", "ablation"),
+    )
+)
 
 ENTRIES = (
     Dataset(
@@ -14,8 +22,8 @@ ENTRIES = (
         licence="",
         who="every patient with an ictal run",
         onset="free text in events.tsv, or the file's own annotations",
-        ez="a column (is_ez, ez, soz, resected, seizure_zone) of channels.tsv or electrodes.tsv, "
-        "words in status_description, or a CSV given by --labels",
+        ez="a column (is_ez, ez, soz, seizure_zone, resected, rz, …) of channels.tsv or "
+        "electrodes.tsv, words in status_description, or a CSV given by --labels",
         labels=(COLUMNS, WORDS),
     ),
 )

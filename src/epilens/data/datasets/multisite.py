@@ -35,6 +35,7 @@ ENTRIES = (
         note="the paper's 45 seizures count onset markers; 43 of the 45 runs have a usable onset, "
         "and the EZ is what the clinical sheet says",
         labels=(ClinicalSheet(_SHEET),),
+        zone="soz",
         shared=(_SHEET,),
         reason_to_exclude=_in_the_paper,
     ),

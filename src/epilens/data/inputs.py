@@ -1,0 +1,133 @@
+"""Which inputs of a recorder are no implanted contacts, where nothing but their names tells.
+
+One name says little: `F3` is scalp in one file and a strip in the next. So the whole set of names
+is looked at: a scalp montage shows itself by its midline or by the usual names of several regions,
+and an electrode by consecutive numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+
+from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, plain_name
+
+_MIDLINE = {f"{region}Z" for region in ("FP", "AF", "F", "FC", "C", "CP", "P", "PO", "O")}
+_CLASSIC = {
+    "FP": {1, 2},
+    "F": {3, 4, 7, 8},
+    "T": {3, 4, 5, 6, 7, 8},
+    "C": {3, 4},
+    "P": {3, 4, 7, 8},
+    "O": {1, 2},
+}
+"""Names of the 10-20 system."""
+_DENSE = {
+    **{"FP": {1, 2}, "AF": {3, 4, 7, 8}, "F": set(range(1, 11)), "FC": set(range(1, 7))},
+    **{"FT": {7, 8, 9, 10}, "T": set(range(1, 11)), "C": set(range(1, 7))},
+    **{"CP": set(range(1, 7)), "TP": {7, 8, 9, 10}, "P": set(range(1, 11))},
+    **{"PO": {3, 4, 7, 8, 9, 10}, "O": {1, 2}, "A": {1, 2}, "M": {1, 2}},
+}
+"""Names of the 10-10 system, ears and mastoids."""
+_CAP = ("AF", "FC", "CP", "PO")
+# No electrode begins there: reference and ground of recorders.
+_BEHIND_THE_EARS = {"TP": {9, 10}, "FT": {9, 10}}
+_INPUTS = {"C", "CH"}
+"""What recorders call inputs that nobody has named."""
+_FIRST_INPUT, _GAP = 17, 8
+_SPARE = {"RQ"}
+"""Names of spare inputs, one or two of them."""
+_SHAFT = 4
+"""Consecutive contacts that make an electrode."""
+
+SCALP = "is a scalp electrode by its name (10-20)"
+UNUSED = "is an unused input of the recorder by its name"
+ALONE = "is the only channel of its name, as unused inputs are, beside electrodes of four or more"
+
+
+def not_contacts(names: Collection[str]) -> dict[str, str]:
+    """Channels of a file that are no contacts, and why.
+
+    Examples
+    --------
+    >>> sorted(not_contacts(["Fz", "F3", "F4", "A1", "A2", "B1", "B2"]))
+    ['A1', 'A2', 'F3', 'F4']
+    >>> not_contacts(["F3", "F4", "F5", "F6", "FZ1", "FZ2"])
+    {}
+    """
+    sides = {name: _sides(name) for name in names}
+    groups: dict[str, set[int]] = {}
+    for contact in (contact for of_name in sides.values() for contact in of_name):
+        groups.setdefault(contact.shaft, set()).add(contact.number)
+    midline = {side for name in names for side in _upper_sides(name) if side in _MIDLINE}
+    scalp = {
+        Contact(shaft, number)
+        for shaft, numbers in groups.items()
+        if _is_scalp(shaft, groups, midline)
+        for number in numbers
+    }
+    unused = {Contact(shaft, n) for shaft in groups for n in _unused(shaft, groups[shaft])}
+    electrodes = [
+        shaft
+        for shaft, numbers in groups.items()
+        if len({Contact(shaft, n) for n in numbers} - scalp - unused) >= _SHAFT
+    ]
+    reasons = {}
+    for name, contacts in sides.items():
+        if contacts and scalp.issuperset(contacts):
+            reasons[name] = SCALP
+        elif contacts and unused.issuperset(contacts):
+            reasons[name] = UNUSED
+        elif len(electrodes) > 1 and len(contacts) == 1 and len(groups[contacts[0].shaft]) == 1:
+            reasons[name] = ALONE
+    return reasons
+
+
+def _upper_sides(name: str) -> list[str]:
+    return [side.strip() for side in plain_name(name).upper().split("-")]
+
+
+def _sides(name: str) -> tuple[Contact, ...]:
+    """Contacts of a channel; of a pair from two regions (`Fp1-F7`, `Fz-Cz`) each by itself."""
+    parsed = [(side, parse_contact(side)) for side in _upper_sides(name)]
+    if len(parsed) == 2 and all(contact or side in _MIDLINE for side, contact in parsed):
+        return tuple(contact for _, contact in parsed if contact)
+    return contacts_of_channel(name)
+
+
+def _is_scalp(shaft: str, groups: dict[str, set[int]], midline: Collection[str]) -> bool:
+    """Whether the names of one region are those of a scalp montage, and not of an electrode."""
+    numbers = groups[shaft]
+    if not numbers <= _DENSE.get(shaft, set()):
+        return False
+    usual = [region for region, known in _CLASSIC.items() if _within(groups, region, known)]
+    if not midline and len(usual) < _SHAFT:
+        return numbers <= _BEHIND_THE_EARS.get(shaft, set())
+    if numbers <= _CLASSIC.get(shaft, set()) or _longest_run(numbers) < _SHAFT:
+        return True
+    # T1 and T2 lie in front of the ear, beside T3 to T6 of a montage that has the other regions.
+    if shaft == "T" and numbers <= set(range(1, 7)) and len(usual) >= _SHAFT:
+        return True
+    dense = [region for region in _CAP if _within(groups, region, _DENSE[region])]
+    return len(midline) > 2 and len(dense) > 1
+
+
+def _within(groups: dict[str, set[int]], region: str, known: set[int]) -> bool:
+    return region in groups and groups[region] <= known
+
+
+def _longest_run(numbers: Iterable[int]) -> int:
+    longest = run = 1
+    for a, b in pairwise(sorted(numbers)):
+        run = run + 1 if b == a + 1 else 1
+        longest = max(longest, run)
+    return longest
+
+
+def _unused(shaft: str, numbers: Collection[int]) -> set[int]:
+    """Numbers of inputs that continue no electrode: large ones, from the first large gap on."""
+    if shaft in _SPARE and len(numbers) < 3:
+        return set(numbers)
+    ordered = [0, *sorted(numbers)] if shaft in _INPUTS else []
+    starts = [b for a, b in pairwise(ordered) if b - a > _GAP and b >= _FIRST_INPUT]
+    return {number for number in ordered if starts and number >= starts[0]}
