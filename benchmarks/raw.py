@@ -1,9 +1,9 @@
 """The raw-iEEG baselines at the paper's budget on the demo shape, as far as the time allows.
 
 `python -m benchmarks.raw FOLDER [--minutes N]`; the folder keeps cohort, cubes and cells, so
-another call goes on where the last one stopped. TimeConv-CNN and CLAP have the true architectures with
-weights drawn at random here, because the published ones cannot be had offline: their rows show that
-they run and what they cost, not how well they localize.
+another call goes on where the last one stopped. TimeConv-CNN and CLAP have the true architectures
+with weights drawn at random here, because the published ones cannot be had offline: their rows show
+that they run and what they cost, not how well they localize.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The 33 contact features of recorded seizures that others published, computed from any recording.
 
 {six bands, variance, skewness, kurtosis, line length, spectral entropy} over five 12 s windows
-around the annotated onset, after notch, common average and band-pass; then mean, standard deviation and
-maximum over the windows. So simulated and recorded seizures are measured with one ruler.
+around the annotated onset, after notch, common average and band-pass; then mean, standard deviation
+and maximum over the windows. So simulated and recorded seizures are measured with one ruler.
 """
 
 from __future__ import annotations
