@@ -5,8 +5,8 @@ repository, if it is there), each patient is scored by what the others teach; wi
 of the second file by those of the first. Labels are the onset contacts that clinicians marked.
 
 Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that
-teach, by their own out-of-fold scores. Classifiers have the settings of EpiLENS's rows; their columns
-are the 33 features, z-scored or ranked within each seizure, then averaged over a patient's seizures.
+teach, by their own out-of-fold scores. Classifiers have the settings of EpiLENS's rows; their
+columns are the 33 features, z-scored or ranked within each seizure, then averaged over seizures.
 """
 
 from __future__ import annotations
