@@ -19,72 +19,76 @@ class Dynamics:
 
     contact_gain: float = 0.1
     """SD of a contact's log gain."""
-    field_gain: float = 0.35
+    field_gain: float = 0.38
     """SD of the part of the log gain that neighbours share."""
-    onset_gain: float = 0.1
+    onset_gain: float = 0.15
     """Log gain that onset contacts have on top, at rest."""
-    onset_gain_sd: float = 0.2
+    onset_gain_sd: float = 0.1
     """How much that differs between patients."""
-    onset_slow_sd: float = 0.4
+    onset_slow_sd: float = 0.5
     """How much their activity below 30 Hz differs at rest, between patients."""
-    onset_fast: float = 0.0
+    onset_fast: float = -0.03
     """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f)."""
-    restless: Bands = (0.20, 0.16, 0.14, 0.12, 0.10, 0.10)
+    restless: Bands = (0.12, 0.10, 0.10, 0.10, 0.10, 0.10)
     """SD of slow changes of a band's log amplitude, at rest and in seizures."""
 
-    strength: float = 1.3
+    strength: float = 1.4
     """Typical size of an ictal change."""
     most: float = 3.2
     """No change is larger: recorded bands grow by log amplitudes of up to 3.8."""
-    strength_sd: float = 0.45
+    strength_sd: float = 0.5
     """SD of its logarithm over patients."""
     seizure_sd: float = 0.25
     """SD of its logarithm over the seizures of a patient."""
     general: float = -0.7
     """Drive of contacts outside the onset zone; the larger, the more of them take part."""
-    general_sd: float = 0.5
-    onset_drive: float = 1.45
+    general_sd: float = 0.55
+    onset_drive: float = 1.68
     """Drive of onset contacts on top."""
-    onset_drive_sd: float = 0.3
+    onset_drive_sd: float = 0.15
     """How much that differs between patients."""
-    spread: float = 1.2
+    spread: float = 0.35
     """Drive of contacts just beside the onset zone on top."""
-    spread_mm: float = 25.0
+    spread_mm: float = 15.0
     """Distance over which that fades."""
-    lasting: float = 0.35
-    """SD of the drive that a contact has in all seizures of a patient."""
-    passing: float = 0.8
+    lasting: float = 0.62
+    """SD of the drive that contacts have in all seizures of a patient, alike in neighbours."""
+    contact: float = 0.4
+    """The same, of each contact by itself."""
+    passing: float = 1.0
     """SD of the drive that it has in one seizure."""
     reach_mm: float = 45.0
     """Distance over which neighbours have that in common."""
     share: float = 0.4
     """Share of the drive's variance that all contacts of an electrode have in common."""
-    early: Bands = (-0.10, 0.10, 0.35, 1.10, 1.12, 0.88)
+    early: Bands = (-0.20, -0.05, 0.20, 1.12, 1.14, 0.92)
     """Size by band in the first seconds, after the drive."""
-    late: Bands = (0.45, 0.45, 0.50, 0.80, 0.70, 0.50)
+    late: Bands = (0.30, 0.38, 0.42, 0.70, 0.60, 0.45)
     """Size by band once the seizure has built up."""
-    own: Bands = (1.1, 0.75, 0.60, 0.25, 0.22, 0.38)
+    own: Bands = (0.8, 0.6, 0.55, 0.08, 0.08, 0.25)
     """SD of a contact's own change in one band, onset contact or not."""
-    pattern: float = 0.35
+    pattern: float = 0.6
     """How much patterns of onset differ from the mean of all, between patients."""
-    rhythmic: float = 0.5
+    everywhere: float = 0.35
+    """SD over patients of a change of all contacts and bands alike."""
+    rhythmic: float = 1.2
     """Share of the ictal amplitude that is a rhythm and not noise."""
 
     spikes: float = 1.5
     """Spikes per minute at rest outside the onset zone."""
-    onset_spikes: float = 5.0
+    onset_spikes: float = 3.5
     """Factor on it in the onset zone."""
-    spike_size: float = 4.7
+    spike_size: float = 5.2
     """In units of the contact's RMS."""
-    spike_turns: float = 0.15
+    spike_turns: float = 0.13
     """Share of a contact's spikes that point the other way."""
-    spike_growth: float = 0.5
+    spike_growth: float = 0.4
     """How they grow with the size of the ictal change (exponent)."""
-    ictal_spikes: float = 0.15
+    ictal_spikes: float = 0.27
     """Spikes per second and unit of drive in a seizure."""
     muscle: float = 0.4
     """Fast noise of muscles late in a seizure, in some lateral contacts; RMS of the contact."""
-    movement: float = 0.9
+    movement: float = 0.6
     """Slow artefacts while the seizure lasts, in some contacts; RMS of the contact."""
     lead_s: float = 3.0
     """How long the seizure has begun before the annotated mark, typically."""

@@ -58,6 +58,8 @@ class Physiology:
     pattern: str
     early: Values
     late: Values
+    everywhere: Values
+    """Change of every contact's bands in this patient's seizures: arousal, and the reference."""
     rhythmic_hz: float
     muscle: Values
     floor_uv: float
@@ -98,11 +100,11 @@ def make_physiology(
     """Draw a patient; gains between patients differ by far more than contacts of one patient."""
     d, n = dynamics, len(implant.names)
     root: Values = np.asarray(np.linalg.cholesky(_likeness(implant, d)), np.float64)
-    gain = np.log(45.0 * center_gain) + rng.normal(0, 0.9)
+    gain = np.log(45.0 * center_gain) + rng.normal(0, 1.1)
     gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * (root @ rng.normal(size=n))
     gain = gain + onset * (d.onset_gain + d.onset_gain_sd * rng.normal())
     general = d.general + d.general_sd * rng.normal()
-    drive = general + d.lasting * (root @ rng.normal(size=n))
+    drive = general + d.lasting * (root @ rng.normal(size=n)) + d.contact * rng.normal(size=n)
     apart = np.linalg.norm(implant.mm[:, None] - implant.mm[onset][None], axis=2).min(axis=1)
     drive = drive + np.where(
         onset,
@@ -128,10 +130,11 @@ def make_physiology(
         pattern=name,
         early=np.array(d.early) + tilt + rng.normal(0, 0.10, len(d.early)),
         late=np.array(d.late) + 0.3 * tilt + rng.normal(0, 0.10, len(d.late)),
+        everywhere=d.everywhere * rng.normal() + 0.15 * rng.normal(size=len(d.early)),
         rhythmic_hz=rng.uniform(4.5, 11),
         muscle=d.muscle * rng.exponential(1.0, n) * (rng.random(n) < np.where(lateral, 0.5, 0.1)),
         floor_uv=0.4 * float(np.exp(rng.normal(0, 0.5))),
-        speed_mm_s=rng.uniform(3, 15),
+        speed_mm_s=rng.uniform(8, 40),
     )
 
 
@@ -153,7 +156,7 @@ def make_seizure(rng: Rng, implant: Implant, p: Physiology) -> Seizure:
     apart = np.linalg.norm(implant.mm[:, None] - implant.mm[p.onset][None], axis=2).min(axis=1)
     joins = np.where(
         p.onset,
-        rng.gamma(1.2, 1.2, n),
+        rng.gamma(1.2, 1.8, n),
         0.5 + apart / p.speed_mm_s / (0.3 + size) + rng.gamma(1.5, 1.5, n),
     )
     return Seizure(
@@ -232,6 +235,8 @@ class _Making:
         drawn *= np.array(p.dynamics.restless)[:, None]
         restless = np.stack([np.interp(grid, knots, v) for v in drawn])
         slow = p.slow[contact] * np.array(_SLOW)[:, None]
+        roused = np.clip((grid - 1.0) / 4.0, 0, 1) * np.clip((s.duration_s - grid) / 3.0, 0, 1)
+        change = change + p.everywhere[:, None] * roused
         after = np.clip((grid - s.duration_s) / 3.0, 0, 1) * min(s.size[contact], 1.0)
         return change + restless + slow - 0.7 * after
 

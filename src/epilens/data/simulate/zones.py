@@ -18,7 +18,7 @@ Rng = np.random.Generator
 Rule = Literal["soz", "either", "resected", "ablated"]
 Mask = NDArray[np.bool_]
 
-MISREAD = 0.12
+MISREAD = 0.27
 """Share of the onset contacts that clinicians miss; as many neighbours are taken instead."""
 
 
@@ -46,20 +46,20 @@ def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
     if rule == "either":
         # Jaccard of onset zone and resection: median 0.29, quartiles 0.07 and 0.50 in 64 implants.
         overlap = round(float(rng.beta(0.9, 1.9)) * size)
-        only_soz = round((size - overlap) * float(rng.uniform(0.25, 0.6)))
+        only_soz = round((size - overlap) * float(rng.uniform(0.03, 0.25)))
         onset = _onset(rng, implant, max(1, overlap + only_soz))
         soz = _misread(rng, implant, onset)
         resected = _resection(rng, implant, soz, overlap, size - int(soz.sum()))
         return Zones(onset, soz, resected, soz | resected)
     if rule == "resected":
-        onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(0.25, 0.5)))))
+        onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(0.1, 0.3)))))
         soz = _misread(rng, implant, onset)
         taken = min(size, max(1, round(0.85 * int(soz.sum()))))
         resected = _resection(rng, implant, soz, taken, size - taken)
         return Zones(onset, soz, resected, resected)
     onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(0.6, 1.1)))))
     soz = _misread(rng, implant, onset)
-    taken = min(size, max(1, round(0.75 * int(soz.sum()))))
+    taken = min(size, max(1, round(0.65 * int(soz.sum()))))
     resected = _resection(rng, implant, soz, taken, size - taken)
     return Zones(onset, soz, resected, resected)
 
@@ -103,10 +103,10 @@ def _misread(rng: Rng, implant: Implant, onset: Mask) -> Mask:
 
 def _resection(rng: Rng, implant: Implant, soz: Mask, inside: int, outside: int) -> Mask:
     """`inside` contacts of the onset zone and `outside` others, around a point near its middle."""
-    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, 8, 3)
+    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, 26, 3)
     distance = np.linalg.norm(implant.mm - middle, axis=1)
     # A surgeon takes what lies together: contacts of the electrodes with onset count as nearer.
-    distance = distance - 10.0 * np.isin(implant.shaft, implant.shaft[soz])
+    distance = distance - 4.0 * np.isin(implant.shaft, implant.shaft[soz])
     resected = np.zeros(len(soz), bool)
     for among, count in ((soz, inside), (implant.good & ~soz, outside)):
         order = np.argsort(np.where(among, distance, np.inf), kind="stable")
