@@ -21,7 +21,7 @@ class Dynamics:
     """SD of a contact's log gain."""
     field_gain: float = 0.38
     """SD of the part of the log gain that neighbours share."""
-    onset_gain: float = 0.15
+    onset_gain: float = 0.08
     """Log gain that onset contacts have on top, at rest."""
     onset_gain_sd: float = 0.1
     """How much that differs between patients."""
@@ -43,7 +43,7 @@ class Dynamics:
     general: float = -0.7
     """Drive of contacts outside the onset zone; the larger, the more of them take part."""
     general_sd: float = 0.55
-    onset_drive: float = 1.68
+    onset_drive: float = 1.6
     """Drive of onset contacts on top."""
     onset_drive_sd: float = 0.15
     """How much that differs between patients."""
@@ -76,7 +76,7 @@ class Dynamics:
 
     spikes: float = 1.5
     """Spikes per minute at rest outside the onset zone."""
-    onset_spikes: float = 3.5
+    onset_spikes: float = 3.8
     """Factor on it in the onset zone."""
     spike_size: float = 5.2
     """In units of the contact's RMS."""
