@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
 
 Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
-several minutes.
+several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize")
-LONG = ("cohort", "simulation")
+LONG = ("cohort", "simulation", "real")
 RESULTS = Path(__file__).parent / "results"
 
 
 def main(names: list[str]) -> int:
+    names, files = (["real"], names[1:]) if names[:1] == ["real"] else (names, [])
     unknown = set(names) - {*QUICK, *LONG}
     if unknown:
         print(f"benchmarks: unknown {', '.join(sorted(unknown))}; known: {', '.join(QUICK + LONG)}")
@@ -27,7 +28,7 @@ def main(names: list[str]) -> int:
     missed = 0
     RESULTS.mkdir(exist_ok=True)
     for name in names or QUICK:
-        rows = import_module(f"benchmarks.{name}").measure()
+        rows = import_module(f"benchmarks.{name}").measure(*files)
         print(f"\n{name}")
         for row in rows:
             goal = row.get("goal", "")

@@ -15,17 +15,19 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import torch
 
 from epilens.data.bids import read_bids
 from epilens.data.simulate import simulate
-from epilens.evaluation.run import open_run
+from epilens.evaluation.scoring import score
 from epilens.evidence.store import describe_cohort
 from epilens.methods import stores_of
 from epilens.plan import Plan
 
 METHODS = ("seegnet", "seegformer", "timeconv-cnn", "clap")
-FIRST = {"seegnet": 0.3, "seegformer": 0.4, "timeconv-cnn": 0.1, "clap": 0.2}
+SHARES = {"seegnet": 0.4, "seegformer": 0.25, "timeconv-cnn": 0.2, "clap": 0.15}
 """Share of the time that each method gets."""
 
 
@@ -72,7 +74,7 @@ def main() -> int:
     given.folder.mkdir(parents=True, exist_ok=True)
     prepare(given.folder)
     for method in METHODS:
-        _run_for(given.folder, method, 60 * given.minutes * FIRST[method])
+        _run_for(given.folder, method, 60 * given.minutes * SHARES[method])
     report(given.folder)
     return 0
 
@@ -88,9 +90,26 @@ def _run_for(folder: Path, method: str, seconds: float) -> None:
 
 
 def report(folder: Path) -> None:
-    """Cells that are done."""
-    run = open_run(folder / "raw-budget")
-    print(run)
+    """Cells that are done, with the minutes between one and the next, and what they score."""
+    cells = {
+        method: sorted(
+            (folder / "raw-budget" / "cells" / method).glob("*/ledger.parquet"),
+            key=lambda path: path.stat().st_mtime,
+        )
+        for method in METHODS
+    }
+    plan = Plan.load(folder / "plan.toml")
+    asked = plan.splits.folds * len(plan.seeds)
+    for method, ledgers in cells.items():
+        line = f"{method:<14} {len(ledgers):>2} of {asked} cells"
+        if len(ledgers) > 1:
+            ends = [path.stat().st_mtime for path in ledgers]
+            line += f", {np.median(np.diff(ends)) / 60:.1f} min each (median)"
+        if ledgers:
+            scores = score(pd.concat([pd.read_parquet(path) for path in ledgers]))
+            means = scores[["macro_f1", "auroc", "ez_auprc"]].mean()
+            line += ", " + ", ".join(f"{name} {value:.3f}" for name, value in means.items())
+        print(line)
 
 
 if __name__ == "__main__":
