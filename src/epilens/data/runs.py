@@ -181,7 +181,7 @@ def events_of(table: pd.DataFrame) -> list[Event]:
 
 
 def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
-    """The onset must lie inside the recording, with enough reference windows before it."""
+    """The onset must lie inside the recording, with enough windows before and after it."""
     windows = plan.windows
     if onset.onset_s < 0:
         raise OnsetError(
@@ -200,6 +200,15 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
         raise OnsetError(
             f"expected at least {windows.min_reference} reference windows before onset, found room "
             f"for {available}: the onset is at {onset.onset_s:.3f} s. Cut the recording earlier."
+        )
+    after_s = windows.stop_s if duration_s is None else duration_s - onset.onset_s
+    room = (min(after_s, windows.stop_s) - windows.length_s) / windows.stride_s
+    ictal = int(room + 1e-9) + 1 if room >= 0 else 0
+    if ictal < windows.min_ictal:
+        raise OnsetError(
+            f"expected at least {windows.min_ictal} windows after onset, found room for {ictal}: "
+            f"the recording ends {after_s:.3f} s after it, and nothing ictal is to be seen. "
+            "Use a recording that goes on longer."
         )
     return onset
 

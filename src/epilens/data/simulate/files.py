@@ -69,7 +69,7 @@ def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatie
         },
     )
     _json(folder / f"{_TASK}_events.json", {"trial_type": {"Description": "Annotation as typed"}})
-    if center.labels in ("resected", "seizure_zone"):
+    if center.labels in ("resected", "ablated"):
         about = {"Description": _RULES[center.rule]}
         _json(folder / f"{_TASK}_channels.json", {center.labels: about})
     if center.labels == "sheet":
@@ -175,7 +175,7 @@ def _label_cell(patient: SimulatedPatient, contact: int) -> str:
         case "resected":
             return "yes" if zones.resected[contact] else "no"
         case _:
-            return "ablated" if zones.annotated[contact] else "NonInvolved"
+            return "yes" if zones.annotated[contact] else "no"
 
 
 def _events(path: Path, patient: SimulatedPatient, run: SimulatedRun) -> None:

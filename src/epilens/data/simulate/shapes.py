@@ -14,7 +14,7 @@ import numpy as np
 from epilens.data.simulate.zones import Rule
 from epilens.errors import DataError, did_you_mean
 
-Labels = Literal["status", "sheet", "resected", "seizure_zone"]
+Labels = Literal["status", "sheet", "resected", "ablated"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ SOUTH = Center(
 )  # fmt: skip
 WEST = Center(
     "West", "W", 8, 22, 902, 146, 1, 1.0, (1000.0, 2000.0, 512.0), 50, "brainvision",
-    "seizure_zone", "ablated", "padded", "MNI152NLin2009bAsym", 1.6, 0.1,
+    "ablated", "ablated", "padded", "MNI152NLin2009bAsym", 1.6, 0.1,
 )  # fmt: skip
 
 
