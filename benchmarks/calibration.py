@@ -1,8 +1,8 @@
 """Fit the numbers of the simulation to measurements of recorded seizures (simulated moments).
 
-`python -m benchmarks.calibration [--seeds 3] [--steps N] [--jobs 2]` draws the ECoG-like center for
-several cohort seeds, measures it with the ruler of the published contact features, and moves the
-numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of EpiLENS is
+`python -m benchmarks.calibration [--seeds 3] [--first N] [--steps N] [--jobs 2]` draws the ECoG-like
+center for several cohort seeds, measures it with the ruler of the published contact features, and moves
+the numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of EpiLENS is
 looked at. Without steps it only measures.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -106,12 +106,12 @@ def patient_rows(item: tuple[SimulatedPatient, str]) -> pd.DataFrame:
 
 
 def simulated_table(
-    dynamics: Dynamics, seeds: int, compute: Callable[..., Any] = map
+    dynamics: Dynamics, seeds: Sequence[int], compute: Callable[..., Any] = map
 ) -> pd.DataFrame:
     """The published table's counterpart for the ECoG-like center of several cohorts."""
     work = [
         (patient, f"{seed}/{patient.name}")
-        for seed in range(seeds)
+        for seed in seeds
         for patient in make_patients(EAST, 1, seed, dynamics)
     ]
     return pd.concat(list(compute(patient_rows, work)), ignore_index=True)
@@ -245,7 +245,7 @@ def distances(reached: dict[str, float]) -> np.ndarray:
     return np.array(out)
 
 
-def fit(start: Dynamics, seeds: int, steps: int, compute: Callable[..., Any]) -> Dynamics:
+def fit(start: Dynamics, seeds: Sequence[int], steps: int, compute: Callable[..., Any]) -> Dynamics:
     """Regress the moments on random moves of all numbers; go where they point, if it is nearer."""
     rng = np.random.default_rng(0)
     best = to_vector(start)
@@ -280,6 +280,7 @@ def fit(start: Dynamics, seeds: int, steps: int, compute: Callable[..., Any]) ->
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="First cohort seed.")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
@@ -288,9 +289,10 @@ def main() -> int:
         def compute(function: Any, work: list[Any]) -> Any:
             return pool.map(function, work, chunksize=1)
 
-        dynamics = fit(FITTED, given.seeds, given.steps, compute) if given.steps else FITTED
+        seeds = range(given.first, given.first + given.seeds)
+        dynamics = fit(FITTED, seeds, given.steps, compute) if given.steps else FITTED
         print(dynamics)
-        print(report(moments(simulated_table(dynamics, given.seeds, compute))))
+        print(report(moments(simulated_table(dynamics, seeds, compute))))
     return 0
 
 

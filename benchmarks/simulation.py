@@ -39,7 +39,8 @@ from epilens.methods import METHODS, Training
 from epilens.plan import Plan, Runtime
 from epilens.testing import make_recording
 
-SEEDS = 3
+SEEDS = (10, 11, 12)
+"""Cohorts that were not used to fit the simulation."""
 PUBLISHED = {
     "logistic": 0.59,
     "rbf-svm": 0.61,
@@ -126,7 +127,7 @@ def aurocs(item: tuple[SimulatedPatient, str, float]) -> float:
 
 def training_free(pool: ProcessPoolExecutor) -> Iterator[dict[str, Any]]:
     """Median AUROC against the onset zone, in seizures and before them."""
-    patients = make_patients(EAST, 1, 0)
+    patients = make_patients(EAST, 1, SEEDS[0])
     for method, (low, high) in TRAINING_FREE.items():
         found = np.nanmedian([*pool.map(aurocs, [(p, method, 0.0) for p in patients])])
         yield row(f"{method}: median AUROC, at least", found, "", least=low)
@@ -161,11 +162,11 @@ def measure() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     tables = []
     with tempfile.TemporaryDirectory() as place:
-        for seed in range(SEEDS):
+        for seed in SEEDS:
             root = Path(place) / str(seed)
             simulate(root / "cohort", "paper", seed, jobs=2)
             tables.append(features_of_files(root / "cohort" / "east", str(seed)))
-            if not seed:
+            if seed == SEEDS[0]:
                 rows += baselines(root)
     reached = moments(pd.concat(tables, ignore_index=True))
     for name, (_, low, high) in targets().items():
