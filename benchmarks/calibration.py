@@ -1,9 +1,9 @@
 """Fit the numbers of the simulation to measurements of recorded seizures (simulated moments).
 
-`python -m benchmarks.calibration [--seeds 3] [--first N] [--steps N] [--jobs 2]` draws the ECoG-like
-center for several cohort seeds, measures it with the ruler of the published contact features, and moves
-the numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of EpiLENS is
-looked at. Without steps it only measures.
+`python -m benchmarks.calibration [--seeds 3] [--first N] [--steps N] [--jobs 2]` draws the
+ECoG-like center for several cohort seeds, measures it with the ruler of the published features, and
+moves the numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of
+EpiLENS is looked at. Without steps it only measures.
 """
 
 from __future__ import annotations

@@ -1,0 +1,99 @@
+"""The rulers of the benchmarks: contact features of seizures, and rows on real measurements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.signal
+import scipy.stats
+from benchmarks import real
+from benchmarks.seizure_features import (
+    BASE,
+    FEATURES,
+    auroc,
+    contact_features,
+    patient_aurocs,
+    structure,
+    window_features,
+)
+from sklearn.metrics import roc_auc_score
+
+RNG = np.random.default_rng(0)
+
+
+def test_one_window_has_the_published_numbers():
+    fs = 500.0
+    x = RNG.normal(size=(3, 6000)).cumsum(axis=1)
+    values = dict(zip(BASE, window_features(x, fs).T, strict=True))
+    f, power = scipy.signal.welch(x[1], fs, "hann", 1000, 500)
+    assert values["beta"][1] == pytest.approx(power[(f >= 15) & (f <= 25)].sum() * 0.5)
+    assert values["var"][1] == pytest.approx(np.var(x[1]))
+    assert values["skew"][1] == pytest.approx(scipy.stats.skew(x[1]))
+    assert values["kurt"][1] == pytest.approx(scipy.stats.kurtosis(x[1]))
+    assert values["ll"][1] == pytest.approx(np.mean(np.abs(np.diff(x[1]))))
+    assert values["se"][1] == pytest.approx(scipy.stats.entropy(power, base=2))
+
+
+def test_a_contact_that_changes_stands_out_in_what_varies_and_not_before():
+    fs = 300.0
+    x = RNG.normal(size=(8, round(70 * fs)))
+    x[3, round(40 * fs) :] *= 4
+    features = pd.DataFrame(contact_features(x, fs, 35.0, 60.0), columns=list(FEATURES))
+    assert features["ll_std"].idxmax() == features["lgamma_max"].idxmax() == 3
+    assert features["ll_std"][3] > 5 * features["ll_std"].drop(3).max()
+
+
+def test_auroc_is_scikit_learn_s_and_undefined_with_one_class():
+    score, positive = RNG.normal(size=40).round(1), RNG.random(40) < 0.3
+    assert auroc(score, positive) == pytest.approx(roc_auc_score(positive, score))
+    assert np.isnan(auroc(score, np.ones(40, bool)))
+
+
+def table(patients=6, seed=0):
+    """Contact features of patients in whom onset contacts (the first four) have large ones."""
+    rng = np.random.default_rng(seed)
+    frames = []
+    for p in range(patients):
+        for run in (1, 2):
+            values = rng.normal(size=(16, len(FEATURES)))
+            values[:4] += 1.5
+            frame = pd.DataFrame(values, columns=list(FEATURES))
+            frame["channel"] = [f"{'AB'[i // 8]}{i % 8 + 1}" for i in range(16)]
+            frame["shaft"], frame["number"] = ["A"] * 8 + ["B"] * 8, [*range(1, 9)] * 2
+            frame["is_soz"] = np.arange(16) < 4
+            frames.append(frame.assign(patient=f"{seed}-{p}", run=run))
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_statistics_of_neighbours_and_shafts_are_counted_right():
+    found = structure(table())
+    assert found["next is SOZ after SOZ"] == pytest.approx(3 / 4)
+    assert found["next is SOZ after others"] == 0
+    assert found["shafts with SOZ"] == 0.5
+    assert found["SOZ share of these"] == 0.5
+    assert patient_aurocs(table())["ll_std"].mean() > 0.8
+
+
+def test_rows_on_real_features_teach_and_judge_other_patients(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(real, "CLASSIFIERS", ("logistic",))
+    fit, test = tmp_path / "fit.parquet", tmp_path / "test.parquet"
+    table().to_parquet(fit)
+    table(patients=2, seed=1).to_parquet(test)
+    rows = {row["what"]: row["value"] for row in real.measure(str(fit), str(test))}
+    assert rows["logistic-z: AUROC"] > rows["line-length-spread: AUROC"] > 0.7
+    assert rows["line-length-spread/shaft: AUROC"] > 0.7
+    assert "Real patients (2); labels are clinicians' onset contacts" in capsys.readouterr().out
+    rows = {row["what"]: row["value"] for row in real.measure(str(fit))}
+    assert rows["logistic-rank: AUROC"] > 0.9
+
+
+def test_files_that_make_no_sense_get_a_sentence(tmp_path):
+    with pytest.raises(SystemExit, match=r"expected a parquet file .* found none"):
+        real.measure(str(tmp_path / "absent.parquet"))
+    table().drop(columns="ll_std").to_parquet(tmp_path / "short.parquet")
+    with pytest.raises(SystemExit, match=r"expected the columns ll_std, found none"):
+        real.measure(str(tmp_path / "short.parquet"))
+    table().to_parquet(tmp_path / "fit.parquet")
+    with pytest.raises(SystemExit, match="expected other patients in the second file"):
+        real.measure(str(tmp_path / "fit.parquet"), str(tmp_path / "fit.parquet"))
