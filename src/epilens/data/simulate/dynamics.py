@@ -90,6 +90,8 @@ class Dynamics:
     """Fast noise of muscles late in a seizure, in some lateral contacts; RMS of the contact."""
     movement: float = 0.6
     """Slow artefacts while the seizure lasts, in some contacts; RMS of the contact."""
+    drift: float = 0.5
+    """Slow drifts of every contact, 7 to 50 s long; RMS of the contact."""
     lead_s: float = 3.0
     """How long the seizure has begun before the annotated mark, typically."""
     lead_sd_s: float = 4.0

@@ -206,6 +206,8 @@ class _Making:
         self.built = _clip((self.t - np.float32(seizure.builds_s)) / np.float32(6))
         self.lasts = _clip((np.float32(seizure.duration_s) - self.t) / np.float32(3))
         self.spike = _spike(setup.fs)
+        # A stream of their own: drifts must not change what else is drawn.
+        self.drifts = rng.spawn(1)[0]
 
     def contact(self, contact: int, white: NDArray[np.complex64], out: Signal) -> None:
         """Write one contact's signal into `out`."""
@@ -214,6 +216,7 @@ class _Making:
         ictal = self.fine(on * self.seizure.size[contact])
         out[:] = self.fine.weighted(parts, np.exp(self.log_amplitudes(contact, on)))
         out += self.rhythm(contact, ictal, rms)
+        out += self.fine(self.drift())
         self.add_spikes(contact, ictal, out)
         self.add_artefacts(contact, out)
 
@@ -239,6 +242,12 @@ class _Making:
         change = change + p.everywhere[:, None] * roused
         after = np.clip((grid - s.duration_s) / 3.0, 0, 1) * min(s.size[contact], 1.0)
         return change + restless + slow - 0.7 * after
+
+    def drift(self) -> Values:
+        """Electrodes drift slowly, before the seizure and in it; on the coarse grid."""
+        sizes = self.drifts.exponential(self.p.dynamics.drift, 3)
+        turns = self.drifts.uniform(0.02, 0.15, 3)[:, None] * self.grid
+        return sizes @ np.sin(2 * np.pi * (turns + self.drifts.random((3, 1))))
 
     def rhythm(self, contact: int, ictal: Signal, rms: Signal) -> Signal:
         """A rhythm that slows down once the seizure has built up; as large as its band."""
