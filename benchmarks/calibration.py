@@ -284,6 +284,8 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
+    if min(given.seeds, given.jobs) < 1 or min(given.first, given.steps) < 0:
+        parser.error("expected one or more seeds and jobs, and no negative number")
     with ProcessPoolExecutor(given.jobs) as pool:
 
         def compute(function: Any, work: list[Any]) -> Any:

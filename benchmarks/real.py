@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.seizure_features import FEATURES
+from benchmarks.seizure_features import FEATURES, auroc
 from epilens.evaluation.resampling import compare_scores
 from epilens.evaluation.scoring import score, summarise
 from epilens.methods import METHODS
@@ -31,6 +31,7 @@ from epilens.thresholds import select_threshold
 DEFAULT = Path(__file__).parents[2] / "shared/data/real/ds003029_contact_features.parquet"
 CLASSIFIERS = ("logistic", "rbf-svm", "random-forest", "lightgbm")
 REFERENCE = "line-length-spread"
+GIVE = "Give a file with the columns of the published table (benchmarks/seizure_features.py)."
 INNER_FOLDS = 4
 WEIGHTS = [
     ShaftPlan(own=round(1 - near - shaft, 2), neighbours=near, shaft=shaft)
@@ -59,11 +60,15 @@ Fit = Callable[[Patients], Callable[[Patient], np.ndarray]]
 def read(path: Path) -> Patients:
     """The patients of a file with the columns of the published table."""
     if not path.exists():
-        raise SystemExit(f"{path}: expected a parquet file of contact features, found none.")
-    table = pd.read_parquet(path)
+        raise SystemExit(f"{path}: expected a parquet file of contact features, found none. {GIVE}")
+    try:
+        table = pd.read_parquet(path)
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"{path}: expected a parquet file, found another. {GIVE}") from error
     missing = {"patient", "run", "channel", "is_soz", *FEATURES} - set(table.columns)
     if missing:
-        raise SystemExit(f"{path}: expected the columns {', '.join(sorted(missing))}, found none.")
+        names = ", ".join(sorted(missing))
+        raise SystemExit(f"{path}: expected the columns {names}, found none. {GIVE}")
     patients = {}
     for name, of in table.groupby("patient"):
         runs = of.groupby("run")[list(FEATURES)]
@@ -132,15 +137,11 @@ def out_of_fold(fit: Fit, patients: Patients, learns: bool) -> Scores:
 def smoothing(patients: Patients, scores: Scores) -> ShaftPlan:
     """The weights with the best mean AUROC on the patients that teach."""
 
-    def auroc(plan: ShaftPlan) -> float:
-        ledger = _rows("", patients, {n: _mixed(patients[n], scores[n], plan) for n in scores}, 0.5)
-        return float(score(ledger)["auroc"].mean())
+    def mean_auroc(plan: ShaftPlan) -> float:
+        mixed = ((patients[n], smoothed(patients[n].channels, p, plan)) for n, p in scores.items())
+        return float(np.nanmean([auroc(-p_nez, patient.is_soz) for patient, p_nez in mixed]))
 
-    return max(WEIGHTS, key=auroc)
-
-
-def _mixed(patient: Patient, p_nez: np.ndarray, plan: ShaftPlan) -> np.ndarray:
-    return smoothed(patient.channels, p_nez, plan)
+    return max(WEIGHTS, key=mean_auroc)
 
 
 def _rows(method: str, patients: Patients, scores: Scores, threshold: float) -> pd.DataFrame:
@@ -173,9 +174,9 @@ def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -
     plan = smoothing(teach, inner)
     parts = []
     for suffix, weights in (("", WEIGHTS[0]), ("/shaft", plan)):
-        mixed = {n: _mixed(teach[n], p, weights) for n, p in inner.items()}
+        mixed = {n: smoothed(teach[n].channels, p, weights) for n, p in inner.items()}
         threshold, _ = select_threshold([*mixed.values()], [teach[n].is_soz for n in mixed])
-        tested = {n: _mixed(test[n], p, weights) for n, p in found.items()}
+        tested = {n: smoothed(test[n].channels, p, weights) for n, p in found.items()}
         parts.append(_rows(name + suffix, test, tested, threshold))
     return pd.concat(parts)
 
@@ -204,6 +205,8 @@ def single_features(patients: Patients) -> pd.DataFrame:
 
 def measure(*paths: str) -> list[dict[str, Any]]:
     """The tables as rows of a benchmark."""
+    if len(paths) > 2:
+        raise SystemExit(f"real: expected one or two files, found {len(paths)}. {GIVE}")
     fit, *others = [read(Path(p)) for p in paths or (DEFAULT,)]
     test = others[0] if others else None
     if test is not None and (both := set(fit) & set(test)):

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -46,6 +47,10 @@ class Section(BaseModel):
     """A part of the plan: frozen, and closed to keys that it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The section with other values for some fields, checked like any."""
+        return self.model_validate(self.model_dump() | dict(changes))
 
 
 class CohortPlan(Section):

@@ -29,6 +29,11 @@ _LONGEST_NAME = 1000
 _TYPOGRAPHY = str.maketrans(dict.fromkeys("’‘`´ʼʹ′", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 
 
+def plain_marks(text: str) -> str:
+    """A text with plain apostrophes and dashes."""
+    return text.translate(_TYPOGRAPHY)
+
+
 def plain_name(name: str) -> str:
     """A name without what recording systems wrap around it, with plain apostrophes and dashes.
 
@@ -37,7 +42,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
     ('LF 01', "A'1-A'2")
     """
-    name = re.sub(r"\s+", " ", name.strip().translate(_TYPOGRAPHY))
+    name = re.sub(r"\s+", " ", plain_marks(name.strip()))
     return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
 
 
@@ -139,7 +144,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
     >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
     ["A'1", "A'2", 'B1', 'B2', 'B3']
     """
-    text = _with_ranges(re.sub(r"\s+", " ", text.translate(_TYPOGRAPHY)), shafts)
+    text = _with_ranges(re.sub(r"\s+", " ", plain_marks(text)), shafts)
     contacts: dict[Contact, set[str]] = {}
     not_understood, end, shaft = [], 0, ""
     for match in _PIECE.finditer(text):
@@ -208,6 +213,6 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
     return Matches(frozenset(meant), tuple(unknown), tuple(ambiguous))
 
 
-def shafts_of(channels: Iterable[str]) -> frozenset[str]:
+def shaft_names(channels: Iterable[str]) -> frozenset[str]:
     """Shafts of channels, in capitals."""
     return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))

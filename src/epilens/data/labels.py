@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import expand_contacts, match_list, shafts_of
+from epilens.data.contacts import expand_contacts, match_list, shaft_names
 from epilens.data.sidecars import is_hidden, read_table, with_prefix
 from epilens.errors import DataError
 
@@ -314,7 +314,7 @@ class ClinicalSheet:
         return lambda tables: self._read(tables, texts.get(patient_key(tables.patient), ""))
 
     def _read(self, tables: PatientTables, text: str) -> Labels | None:
-        listed = expand_contacts(text, shafts_of(tables.names))
+        listed = expand_contacts(text, shaft_names(tables.names))
         matches = match_list(listed, tables.names)
         reasons = {
             "is in the clinical sheet but was never recorded": matches.unknown,

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from epilens.data.contacts import plain_marks
 from epilens.errors import OnsetError
 
 SAME_ONSET_S = 2.0
@@ -205,7 +206,7 @@ def _turns(first: str) -> bool:
 
 def _without_contacts(text: str) -> tuple[str, bool]:
     """The text behind the contacts with which it begins; a question mark stays."""
-    plain = re.sub("[’‘`´ʼ′]", "'", re.sub("[‐‑‒–—−]", "-", text.strip().lower()))
+    plain = plain_marks(text.strip().lower())
     match = _CONTACTS_FIRST.match(plain)
     if match is None or not all(map(_may_be_shaft, re.findall(r"[a-z]+", match[1]))):
         return text, False

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
-from epilens.data.contacts import ContactList, expand_contacts, match_list, shafts_of
+from epilens.data.contacts import ContactList, expand_contacts, match_list, shaft_names
 from epilens.errors import DataError
 
 
@@ -114,7 +114,7 @@ def match_contacts(
     the patient has `a1` and `A1`, capitals count.
     """
     if isinstance(given, str):
-        listed, exact = expand_contacts(given, shafts_of(channels)), set[str]()
+        listed, exact = expand_contacts(given, shaft_names(channels)), set[str]()
     else:
         exact = set(given) & set(channels)
         listed = ContactList.of_names(name for name in given if name not in exact)

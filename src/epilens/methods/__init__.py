@@ -304,7 +304,7 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
         "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
         "pretrained": _pretrained(plan, method.pretrained),
     }
-    if name not in METHODS._found:  # smoothed: also what it is made of, down to what is fitted
+    if method.parts:  # what it is made of, down to what is fitted
         inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
     return inputs
 

@@ -26,9 +26,8 @@ from epilens.arrays import Floats
 from epilens.data.montage import neighbour_pairs
 from epilens.evidence.signals import Piece, each_signal
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
-from epilens.methods.plain import OVER_SEIZURES, as_ranks
+from epilens.methods.plain import OVER_SEIZURES, as_ranks, known_scorer
 from epilens.plan import IndexPlan
-from epilens.thresholds import with_neutral
 
 BLOCK = 32
 """Channels whose windows lie in memory together."""
@@ -52,10 +51,6 @@ class Index:
     """β and γ, which meet at 24 Hz."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the plan's section that this row has otherwise."""
-
-    def plan_of(self, plan: IndexPlan) -> IndexPlan:
-        """The plan's section with the changes of this row."""
-        return IndexPlan.model_validate(plan.model_dump() | dict(self.changes))
 
 
 MEASURED = Index()
@@ -230,7 +225,7 @@ def epileptogenicity_index(
 ) -> Floats:
     """EI of the seen channels in [0, 1]; NaN for contacts without a neighbour, where one is needed.
 
-    The plan is that of the row: see `Index.plan_of`.
+    The plan has the changes of the row (`Index.changes`) already.
     """
     values = on_contacts(patient, plan, settings, normalised_index)[:, seen_channels(patient)]
     index = joined_seizures(values, settings.over)
@@ -246,37 +241,20 @@ def energy_rise(patient: xr.Dataset, plan: IndexPlan, settings: Index = MEASURED
 
 def fit_index(settings: Index, training: Training) -> Scorer:
     """The index itself, where large is EZ."""
-    plan = settings.plan_of(training.plan.epileptogenicity_index)
+    plan = training.plan.epileptogenicity_index.changed(settings.changes)
     index = once_per_patient(
         ("index", settings, plan.model_dump()), lambda p: epileptogenicity_index(p, plan, settings)
     )
-    return _scorer(index, lambda values: 1 - values)
+    return known_scorer(index, lambda values: 1 - values, "without_neighbour")
 
 
 def fit_energy_ratio(settings: Index, training: Training) -> Scorer:
     """Ranks of the rise of the energy ratio alone, without its time."""
-    plan = settings.plan_of(training.plan.epileptogenicity_index)
+    plan = training.plan.epileptogenicity_index.changed(settings.changes)
     rise = once_per_patient(
         ("rise", settings, plan.model_dump()), lambda p: energy_rise(p, plan, settings)
     )
-    return _scorer(rise, as_ranks)
-
-
-def _scorer(score: Callable[[xr.Dataset], Floats], p_nez_of: Callable[[Floats], Floats]) -> Scorer:
-    """Scores, neutral for contacts that have none; the notes list these."""
-    without: dict[str, list[str]] = {}
-
-    def p_nez(patient: xr.Dataset) -> Floats:
-        values = score(patient)
-        known = np.isfinite(values)
-        if not known.all():
-            names = patient["channel"].values[seen_channels(patient)]
-            without[patient.attrs["patient"]] = names[~known].tolist()
-        scores = np.full(len(values), 0.5)
-        scores[known] = p_nez_of(values[known])
-        return with_neutral(scores, known)
-
-    return Scorer(p_nez, notes={"without_neighbour": without})
+    return known_scorer(rise, as_ranks, "without_neighbour")
 
 
 def _row(name: str, title: str, settings: Index, fitter: Any = fit_index) -> Method:

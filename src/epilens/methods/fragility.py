@@ -35,10 +35,6 @@ class Fragility:
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the plan's section that this row has otherwise."""
 
-    def plan_of(self, plan: FragilityPlan) -> FragilityPlan:
-        """The plan's section with the changes of this row."""
-        return FragilityPlan.model_validate(plan.model_dump() | dict(self.changes))
-
 
 def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:
     """A of x(t+1) = A x(t) for x : (…, channel, time), by ridge regression around the mean.
@@ -161,7 +157,7 @@ def _unstable(radius: NDArray[np.float64]) -> str:
 
 def fit_fragility(settings: Fragility, training: Training) -> Scorer:
     """Ranks of the fragility; the notes name patients with windows in which A is not stable."""
-    plan = settings.plan_of(training.plan.fragility)
+    plan = training.plan.fragility.changed(settings.changes)
     remembered = once_per_patient(
         (settings, plan.model_dump()), lambda patient: fragility(patient, plan, settings.over)
     )

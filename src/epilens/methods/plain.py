@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from epilens.arrays import Floats
 from epilens.errors import MethodError
 from epilens.evidence.views import views
 from epilens.methods import Method, Scorer, Training, seen_channels
+from epilens.thresholds import with_neutral
 
 OVER_SEIZURES = {"median": np.nanmedian, "max": np.nanmax}
 """How the numbers of seizures become one, by name; NaN where a seizure lacks a channel."""
@@ -37,6 +39,28 @@ def as_ranks(evidence: Floats) -> Floats:
     from scipy.stats import rankdata
 
     return rankdata(-evidence) / (len(evidence) + 1)
+
+
+def known_scorer(
+    evidence_of: Callable[[xr.Dataset], Floats], p_nez_of: Callable[[Floats], Floats], note: str
+) -> Scorer:
+    """Scores of the seen channels whose evidence is known; neutral for those where it is NaN.
+
+    The notes list the latter by patient, under `note`.
+    """
+    without: dict[str, list[str]] = {}
+
+    def p_nez(patient: xr.Dataset) -> Floats:
+        evidence = evidence_of(patient)
+        known = np.isfinite(evidence)
+        if not known.all():
+            names = patient["channel"].values[seen_channels(patient)]
+            without[patient.attrs["patient"]] = names[~known].tolist()
+        scores = np.full(len(evidence), 0.5)
+        scores[known] = p_nez_of(evidence[known])
+        return with_neutral(scores, known)
+
+    return Scorer(p_nez, notes={note: without})
 
 
 def change_after_onset(patient: xr.Dataset, descriptor: str, view: str = "z_delta") -> Floats:

@@ -15,18 +15,14 @@ import pandas as pd
 import xarray as xr
 
 from epilens.arrays import Floats
-from epilens.data.contacts import Contact, parse_contact
+from epilens.data.contacts import Contact, contacts_of_channel
 from epilens.methods import METHODS, Scorer, Training
 from epilens.plan import ShaftPlan
 
 
 def contact_of(name: str) -> Contact | None:
     """Shaft and number of a channel; a bipolar pair (`A1-A2`) lies where its first contact does."""
-    first, _, second = name.partition("-")
-    here, there = parse_contact(first), parse_contact(second)
-    if here is not None and there is not None and here.shaft == there.shaft:
-        return here
-    return parse_contact(name)
+    return next(iter(contacts_of_channel(name)), None)
 
 
 def smoothed(names: Sequence[str], p_nez: Floats, plan: ShaftPlan) -> Floats:

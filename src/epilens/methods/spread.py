@@ -17,8 +17,8 @@ from epilens.arrays import Bools, Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.evidence.windows import band_limit
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods.plain import known_scorer
 from epilens.plan import FilterPlan, SpreadPlan
-from epilens.thresholds import with_neutral
 
 
 @dataclass(frozen=True)
@@ -126,17 +126,11 @@ def fit_spread(settings: Spread, training: Training) -> Scorer:
     remembered = once_per_patient(
         (settings, plan.model_dump()), lambda patient: line_length_spread(patient, plan, settings)
     )
-    without: dict[str, list[str]] = {}
+    return known_scorer(remembered, _falling, "without_windows")
 
-    def p_nez(patient: xr.Dataset) -> Floats:
-        z = remembered(patient)
-        known = np.isfinite(z)
-        if not known.all():
-            names = patient["channel"].values[seen_channels(patient)]
-            without[patient.attrs["patient"]] = names[~known].tolist()
-        return with_neutral(1 / (1 + np.exp(np.clip(np.nan_to_num(z), -30, 30))), known)
 
-    return Scorer(p_nez, notes={"without_windows": without})
+def _falling(z: Floats) -> Floats:
+    return 1 / (1 + np.exp(np.clip(z, -30, 30)))
 
 
 ENTRIES = (

@@ -8,6 +8,7 @@ S seizures, W windows, C channels, F features of a window (views × descriptors)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -206,7 +207,7 @@ HeldDecision = Callable[[Tensor, Tensor, Tensor], Tensor]
 """(r, z, m) of some channels → their logits."""
 
 
-class PatientNetwork(nn.Module):
+class PatientNetwork(nn.Module, ABC):
     """A network on one patient, in two stages: embed the windows, decide on the channels.
 
     Embedding is nearly all the work, and does not depend on which seizures are put together
@@ -218,29 +219,29 @@ class PatientNetwork(nn.Module):
     encoder: Encoder
 
     @classmethod
+    @abstractmethod
     def of(cls, tree: Mapping[str, Any]) -> Self:
         """An untrained network from the plain values of its settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tree(self) -> dict[str, Any]:
         """The plain values of its settings; `of` makes the same network of them."""
-        raise NotImplementedError
 
     def embed(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """φ : (S, W, C, F). valid : (S, W, C). Returns z (S, C, D), and m (S, C): who is shown."""
         return self.encoder.windows(φ, valid)
 
+    @abstractmethod
     def decide(self, z: Tensor, m: Tensor) -> Tensor:
         """Logit of every channel (C,) from the seizure features."""
-        raise NotImplementedError
 
+    @abstractmethod
     def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
         """`decide` for channels by themselves: what it takes from all channels stays as in z, m."""
-        raise NotImplementedError
 
+    @abstractmethod
     def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
         """What one patient adds to the loss of its batch."""
-        raise NotImplementedError
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
         """φ : (S, W, C, F). valid : (S, W, C). Returns (C,): the logit."""

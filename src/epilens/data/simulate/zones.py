@@ -22,6 +22,10 @@ MISREAD = 0.27
 """Share of the onset contacts that clinicians miss; as many neighbours are taken instead."""
 
 
+_SURGERY = {"resected": ((0.1, 0.3), 0.85), "ablated": ((0.6, 1.1), 0.65)}
+"""Size of the onset zone relative to what is taken out, and how much of it is inside."""
+
+
 @dataclass(frozen=True)
 class Zones:
     """Masks over the contacts of an implant; bad contacts are in none of them."""
@@ -51,15 +55,10 @@ def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
         soz = _misread(rng, implant, onset)
         resected = _resection(rng, implant, soz, overlap, size - int(soz.sum()))
         return Zones(onset, soz, resected, soz | resected)
-    if rule == "resected":
-        onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(0.1, 0.3)))))
-        soz = _misread(rng, implant, onset)
-        taken = min(size, max(1, round(0.85 * int(soz.sum()))))
-        resected = _resection(rng, implant, soz, taken, size - taken)
-        return Zones(onset, soz, resected, resected)
-    onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(0.6, 1.1)))))
+    (least, most), inside = _SURGERY[rule]
+    onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(least, most)))))
     soz = _misread(rng, implant, onset)
-    taken = min(size, max(1, round(0.65 * int(soz.sum()))))
+    taken = min(size, max(1, round(inside * int(soz.sum()))))
     resected = _resection(rng, implant, soz, taken, size - taken)
     return Zones(onset, soz, resected, resected)
 
