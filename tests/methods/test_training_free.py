@@ -43,7 +43,7 @@ from epilens.plan import FragilityPlan, IndexPlan, Plan
 from epilens.testing import make_patient, make_recording
 
 INDEX, FRAGILITY = IndexPlan(), FragilityPlan()
-PUBLISHED_PLAN = PUBLISHED.plan_of(INDEX)
+PUBLISHED_PLAN = INDEX.changed(PUBLISHED.changes)
 
 
 def bursts(starts_s, fs=200.0, seconds=40.0, amplitude=8.0, seed=0):
@@ -127,7 +127,7 @@ def test_the_measured_index_of_a_seizure_is_the_transcription():
 @pytest.mark.parametrize("row", [MEASURED, PUBLISHED], ids=["measured", "published"])
 def test_early_channels_have_a_larger_index(row):
     piece = bursts([4.0, 0.0, 8.0, None], seconds=60.0)
-    index = seizure_index(piece, row.plan_of(INDEX), row)
+    index = seizure_index(piece, INDEX.changed(row.changes), row)
     assert np.argsort(-index).tolist() == [1, 0, 2, 3]
 
 
@@ -168,7 +168,7 @@ def test_a_channel_s_own_level_does_not_change_its_index():
     slow = piece.x.copy()
     slow[1] = piece.x[0] + 9 * np.sin(2 * np.pi * 6 * t)
     ours, published = (
-        seizure_index(piece._replace(x=slow), row.plan_of(INDEX), row)
+        seizure_index(piece._replace(x=slow), INDEX.changed(row.changes), row)
         for row in (MEASURED, PUBLISHED)
     )
     assert abs(np.log(ours[1] / ours[0])) < abs(np.log(published[1] / published[0]))
@@ -268,7 +268,8 @@ def test_recorded_seizures_agree_better_with_each_other_than_by_the_published_se
 
     def agreement(row):
         found = [
-            seizure_index(piece, row.plan_of(INDEX), row) for piece in real_pieces(shared_data)
+            seizure_index(piece, INDEX.changed(row.changes), row)
+            for piece in real_pieces(shared_data)
         ]
         rho = [spearmanr(a, b).statistic for a, b in combinations(found, 2)]
         return np.mean(rho)
@@ -381,7 +382,7 @@ def test_the_circle_to_which_an_eigenvalue_is_moved_changes_ranks():
     A *= 0.99 / spectral_radius(A)
     unit, outer = (rankdata(smallest_perturbation(A, r, 17)) for r in (1.0, 1.5))
     assert FRAGILITY.radius == 1.5
-    assert METHODS["fragility/unit"].settings.plan_of(FRAGILITY).radius == 1.0
+    assert FRAGILITY.changed(METHODS["fragility/unit"].settings.changes).radius == 1.0
     assert spearmanr(unit, outer).statistic < 0.95
 
 
@@ -427,7 +428,7 @@ def test_a_model_that_stays_unstable_is_said_in_the_notes():
 def test_fragility_can_be_referred_to_the_common_average():
     x = np.random.default_rng(12).normal(size=(5, 600)).cumsum(axis=1)
     common = np.random.default_rng(13).normal(size=600).cumsum()
-    plan = METHODS["fragility/common-average"].settings.plan_of(FRAGILITY)
+    plan = FRAGILITY.changed(METHODS["fragility/common-average"].settings.changes)
     ours, other = (fragility_map(y, 250.0, plan)[0] for y in (x, x + 30 * common))
     np.testing.assert_allclose(other, ours, atol=1e-6)
     assert np.abs(fragility_map(x, 250.0, FRAGILITY)[0] - ours).max() > 0.01
