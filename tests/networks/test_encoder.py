@@ -28,6 +28,7 @@ from epilens.networks.encoder import (
     Dropout,
     Encoder,
     EncoderSpec,
+    Mixture,
     bce,
     masked_mean,
     masked_std,
@@ -212,6 +213,45 @@ def test_the_gradient_of_prz_is_right():
     g, valid = variable(6, 3), torch.tensor([True, True, False, True, True, False])
     assert gradcheck(lambda g: prz(g, valid), (g,))
     assert gradcheck(lambda g: prz(1e-5 * g, valid), (g,))  # on the floor
+
+
+def mixture(p: float, hide: bool):
+    """The hand-written attention with one and the same mask in every call, and its arguments."""
+    dropout = Dropout(p).train()
+    hidden = torch.zeros(3, 4, dtype=torch.float64)
+    hidden[0, 2] = hidden[1] = torch.finfo(torch.float64).min  # one channel; a whole window
+
+    def call(projected):
+        seed_dropout(dropout, 3)
+        return Mixture.apply(projected, hidden if hide else None, dropout)
+
+    def by_torch(projected):
+        seed_dropout(dropout, 3)
+        heads = []
+        for q, k, v in projected.permute(3, 2, 0, 1, 4):
+            scores = q @ k.mT / 2**0.5 + hide * hidden[:, None]
+            heads.append(dropout(scores.softmax(-1)) @ v)
+        return torch.stack(heads, 2)
+
+    return call, by_torch, variable(3, 4, 3, 2, 2)
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_the_gradient_of_the_attention_by_hand_is_right(p, hide):
+    call, by_torch, projected = mixture(p, hide)
+    places = call(projected), by_torch(projected)
+    torch.testing.assert_close(*places, **close)
+    g = randn(*places[0].shape, seed=1)
+    ours, theirs = (torch.autograd.grad(place, projected, g)[0] for place in places)
+    torch.testing.assert_close(ours, theirs, **close)
+    if not hide:  # no difference quotient gets past the lowest finite number
+        assert gradcheck(call, (projected,))
+
+
+def test_the_gradient_of_the_attention_by_hand_is_right_beside_hidden_channels():
+    call, _, projected = mixture(0.4, hide=True)
+    assert gradcheck(lambda x: call(x)[[0, 2]], (projected,))
 
 
 @pytest.mark.parametrize("change", VARIANTS, ids=str)

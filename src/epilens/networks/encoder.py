@@ -17,6 +17,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 VARIANCE_FLOOR = 1e-6
 BLOCK = 64
@@ -51,18 +52,27 @@ class Dropout(nn.Module):
         self.rng: np.random.Generator | None = None
         self.cut = round(p * 65536)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Zero a share p of the elements while training and scale up the others."""
+    @property
+    def gain(self) -> float:
+        """By how much the kept elements are scaled up."""
+        return 65536 / (65536 - self.cut) if self.training else 1.0
+
+    def mask(self, x: Tensor) -> Tensor | None:
+        """1 where an element of x is kept, else 0; None while nothing is dropped."""
         if not self.training or self.cut == 0:
-            return x
+            return None
         if self.rng is None:
             raise RuntimeError("Dropout: expected a generator while training; call seed_dropout.")
         # Raw words are six times quicker than Generator.bytes; bytes multiply quicker than bools.
         words = self.rng.bit_generator.random_raw(-(-x.numel() // 4))
         bits = words.view(np.uint16)[: x.numel()].reshape(x.shape)
+        return torch.from_numpy((bits >= self.cut).view(np.uint8)).to(x.device)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero a share p of the elements while training and scale up the others."""
+        keep = self.mask(x)
         # The backward pass keeps this mask, one byte per element, and nothing else.
-        keep = torch.from_numpy((bits >= self.cut).view(np.uint8)).to(x.device)
-        return (x * keep).mul_(65536 / (65536 - self.cut))
+        return x if keep is None else (x * keep).mul_(self.gain)
 
 
 def seed_dropout(network: nn.Module, seed: int) -> None:
@@ -71,6 +81,60 @@ def seed_dropout(network: nn.Module, seed: int) -> None:
     for module in network.modules():
         if isinstance(module, Dropout):
             module.rng = rng
+
+
+class Mixture(torch.autograd.Function):
+    """Values of a window's channels, mixed by softmax(qkᵀ/√d) after dropout, head by head.
+
+    By hand, because the chain of torch's own functions goes over the shares (B, C, C) twice as
+    often in the backward pass, and copies the gradients of q, k and v once more.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, projected: Tensor, hidden: Tensor | None, dropout: Dropout) -> Tensor:
+        """Over projected : (B, C, 3, heads, d): q, k, v. hidden : (B, C), added to the scores.
+
+        Returns (B, C, heads, d).
+        """
+        B, C, _, heads, d = projected.shape
+        mixed, shares = projected.new_empty(B, C, heads, d), []
+        start = projected.new_zeros(1, 1, 1) if hidden is None else hidden[:, None]
+        # Head by head, bmm reads the projection in place; stacking the heads would copy all of it.
+        # Not torch's own attention: it would take its dropout from the global generator.
+        for head in range(heads):
+            q, k, v = projected[:, :, :, head].unbind(2)
+            scores = torch.baddbmm(start, q, k.mT, beta=float(hidden is not None), alpha=d**-0.5)
+            share = scores.softmax(-1)  # (B, C, C)
+            keep = dropout.mask(share)
+            kept = share if keep is None else share * keep
+            # Not bmm's own `out`: it is slow where the heads lie side by side.
+            torch.mul(torch.bmm(kept, v), dropout.gain, out=mixed[:, :, head])
+            if ctx.needs_input_grad[0]:
+                shares += [share, kept]
+        ctx.save_for_backward(projected, mixed, *shares)
+        ctx.gain = dropout.gain
+        return mixed
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
+        """From the gradient of what `forward` returned."""
+        projected, mixed, *shares = ctx.saved_tensors
+        heads, d = projected.shape[3:]
+        gradient = torch.empty_like(projected)
+        # Σ_j (∂/∂share_j) share_j, which softmax takes from every score, without the shares.
+        common = (g * mixed).sum(-1, keepdim=True)
+        g = g * ctx.gain
+        for head in range(heads):
+            (q, k, v), up = projected[:, :, :, head].unbind(2), g[:, :, head]
+            share, kept = shares[2 * head : 2 * head + 2]
+            score = torch.bmm(up, v.mT).mul_(kept)
+            score.addcmul_(share, common[:, :, head], value=-1)
+            dq, dk, dv = gradient[:, :, :, head].unbind(2)
+            torch.mul(torch.bmm(score, k), d**-0.5, out=dq)
+            torch.mul(torch.bmm(score.mT, q), d**-0.5, out=dk)
+            dv.copy_(torch.bmm(kept.mT, up))
+        return gradient, None, None
 
 
 class ChannelAttention(nn.Module):
@@ -89,20 +153,13 @@ class ChannelAttention(nn.Module):
         """Over x : (B, C, D). valid : (B, C) bool, the channels that may be looked at."""
         B, C, D = x.shape
         projected = self.inward(x).view(B, C, 3, self.heads, D // self.heads)
-        # The lowest finite number, not -inf: a window without any channel must not become NaN.
-        hidden = torch.zeros_like(valid, dtype=x.dtype)
-        hidden.masked_fill_(~valid, torch.finfo(x.dtype).min)
-        some_hidden, scale = float(not valid.all()), (D // self.heads) ** -0.5
-        mixed = []
-        # Head by head, bmm reads the projection in place; stacking the heads would copy all of it.
-        # Not torch's own attention: it would take its dropout from the global generator.
-        for q, k, v in projected.permute(3, 2, 0, 1, 4):
-            scores = torch.baddbmm(
-                hidden[:, None], q, k.transpose(1, 2), beta=some_hidden, alpha=scale
-            )  # (B, C, C)
-            mixed.append(torch.bmm(self.dropout(scores.softmax(-1)), v))
-        mixed = torch.cat(mixed, -1)
-        return self.norm(x + self.outward(mixed))
+        hidden = None
+        if not valid.all():
+            # The lowest finite number, not -inf: a window without any channel must not become NaN.
+            hidden = torch.zeros_like(valid, dtype=x.dtype)
+            hidden.masked_fill_(~valid, torch.finfo(x.dtype).min)
+        mixed: Tensor = Mixture.apply(projected, hidden, self.dropout)
+        return self.norm(x + self.outward(mixed.flatten(2)))
 
 
 def masked_mean(x: Tensor, m: Tensor, dim: int) -> Tensor:
