@@ -25,9 +25,9 @@ class Dynamics:
     """Log gain that onset contacts have on top, at rest."""
     onset_gain_sd: float = 0.1
     """How much that differs between patients."""
-    onset_slow_sd: float = 0.5
+    onset_slow_sd: float = 0.42
     """How much their activity below 30 Hz differs at rest, between patients."""
-    onset_fast: float = -0.03
+    onset_fast: float = -0.04
     """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f)."""
     restless: Bands = (0.12, 0.10, 0.10, 0.10, 0.10, 0.10)
     """SD of slow changes of a band's log amplitude, at rest and in seizures."""
@@ -36,30 +36,33 @@ class Dynamics:
     """Typical size of an ictal change."""
     most: float = 3.2
     """No change is larger: recorded bands grow by log amplitudes of up to 3.8."""
-    strength_sd: float = 0.5
+    strength_sd: float = 0.3
     """SD of its logarithm over patients."""
     seizure_sd: float = 0.25
     """SD of its logarithm over the seizures of a patient."""
     general: float = -0.7
     """Drive of contacts outside the onset zone; the larger, the more of them take part."""
     general_sd: float = 0.55
-    onset_drive: float = 1.6
+    onset_drive: float = 1.58
     """Drive of onset contacts on top."""
-    onset_drive_sd: float = 0.15
+    onset_drive_sd: float = 0.02
     """How much that differs between patients."""
     spread: float = 0.35
     """Drive of contacts just beside the onset zone on top."""
     spread_mm: float = 15.0
     """Distance over which that fades."""
-    lasting: float = 0.62
+    lasting: float = 0.52
     """SD of the drive that contacts have in all seizures of a patient, alike in neighbours."""
-    contact: float = 0.4
+    contact: float = 0.45
     """The same, of each contact by itself."""
     passing: float = 1.0
     """SD of the drive that it has in one seizure."""
+    onset_luck: float = 0.35
+    """How much of what neighbours share (gain, drives) moves the onset zone as a whole: by nearly
+    all of it, some patients' onset contacts would be the quietest of all."""
     reach_mm: float = 45.0
     """Distance over which neighbours have that in common."""
-    share: float = 0.4
+    share: float = 0.44
     """Share of the drive's variance that all contacts of an electrode have in common."""
     early: Bands = (-0.20, -0.05, 0.20, 1.12, 1.14, 0.92)
     """Size by band in the first seconds, after the drive."""
@@ -67,9 +70,9 @@ class Dynamics:
     """Size by band once the seizure has built up."""
     own: Bands = (0.8, 0.6, 0.55, 0.08, 0.08, 0.25)
     """SD of a contact's own change in one band, onset contact or not."""
-    pattern: float = 0.6
+    pattern: float = 0.3
     """How much patterns of onset differ from the mean of all, between patients."""
-    everywhere: float = 0.35
+    everywhere: float = 0.15
     """SD over patients of a change of all contacts and bands alike."""
     rhythmic: float = 1.2
     """Share of the ictal amplitude that is a rhythm and not noise."""

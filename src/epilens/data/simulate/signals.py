@@ -36,6 +36,20 @@ _GRID_HZ = 5.0
 
 
 @dataclass(frozen=True)
+class _Field:
+    """Numbers that are alike in neighbours; of the onset zone's mean only a share is kept."""
+
+    root: Values
+    """Lower triangle that makes independent numbers alike."""
+    onset: NDArray[np.bool_]
+    luck: float
+
+    def __call__(self, rng: Rng) -> Values:
+        drawn = self.root @ rng.normal(size=len(self.root))
+        return drawn - self.onset * (1 - self.luck) * drawn[self.onset].mean()
+
+
+@dataclass(frozen=True)
 class Physiology:
     """What stays the same over a patient's seizures; per-contact arrays in the implant's order."""
 
@@ -52,8 +66,7 @@ class Physiology:
     """Which way spikes point: it depends on how a contact lies to its source."""
     drive: Values
     """How much a contact takes part in every seizure of this patient."""
-    root: Values
-    """Lower triangle that makes independent numbers alike in neighbours."""
+    field: _Field
     strength: float
     pattern: str
     early: Values
@@ -99,12 +112,12 @@ def make_physiology(
 ) -> Physiology:
     """Draw a patient; gains between patients differ by far more than contacts of one patient."""
     d, n = dynamics, len(implant.names)
-    root: Values = np.asarray(np.linalg.cholesky(_likeness(implant, d)), np.float64)
+    field = _Field(np.linalg.cholesky(_likeness(implant, d)), onset, d.onset_luck)
     gain = np.log(45.0 * center_gain) + rng.normal(0, 1.1)
-    gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * (root @ rng.normal(size=n))
+    gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * field(rng)
     gain = gain + onset * (d.onset_gain + d.onset_gain_sd * rng.normal())
     general = d.general + d.general_sd * rng.normal()
-    drive = general + d.lasting * (root @ rng.normal(size=n)) + d.contact * rng.normal(size=n)
+    drive = general + d.lasting * field(rng) + d.contact * rng.normal(size=n)
     apart = np.linalg.norm(implant.mm[:, None] - implant.mm[onset][None], axis=2).min(axis=1)
     drive = drive + np.where(
         onset,
@@ -125,7 +138,7 @@ def make_physiology(
         spikes_per_min=d.spikes * rng.gamma(0.8, 1.25, n) * np.where(onset, d.onset_spikes, 1.0),
         polarity=rng.choice([-1.0, 1.0], n, p=[0.46, 0.54]),
         drive=drive,
-        root=root,
+        field=field,
         strength=d.strength * float(np.exp(d.strength_sd * rng.normal())),
         pattern=name,
         early=np.array(d.early) + tilt + rng.normal(0, 0.10, len(d.early)),
@@ -149,7 +162,7 @@ def _likeness(implant: Implant, d: Dynamics) -> Values:
 def make_seizure(rng: Rng, implant: Implant, p: Physiology) -> Seizure:
     """Onset contacts first, others by distance; how much each takes part varies by seizure."""
     d, n = p.dynamics, len(implant.names)
-    drive = p.drive + d.passing * (p.root @ rng.normal(size=n))
+    drive = p.drive + d.passing * p.field(rng)
     # Softplus: a contact with little drive takes hardly any part, and none takes a negative one.
     size = p.strength * np.exp(d.seizure_sd * rng.normal()) * np.log1p(np.exp(2 * drive)) / 2
     size = d.most * (1 - np.exp(-size / d.most))
@@ -165,7 +178,7 @@ def make_seizure(rng: Rng, implant: Implant, p: Physiology) -> Seizure:
         rise_s=rng.uniform(1, 5, n),
         builds_s=float(rng.uniform(9, 18)),
         size=size,
-        own=np.array(d.own) * (p.root @ rng.normal(size=(n, len(d.own)))),
+        own=np.array(d.own) * (p.field.root @ rng.normal(size=(n, len(d.own)))),
         movement=d.movement * rng.exponential(1.0, n) * (rng.random(n) < 0.3),
     )
 

@@ -18,7 +18,7 @@ Rng = np.random.Generator
 Rule = Literal["soz", "either", "resected", "ablated"]
 Mask = NDArray[np.bool_]
 
-MISREAD = 0.27
+MISREAD = 0.40
 """Share of the onset contacts that clinicians miss; as many neighbours are taken instead."""
 
 
@@ -102,7 +102,7 @@ def _misread(rng: Rng, implant: Implant, onset: Mask) -> Mask:
 
 def _resection(rng: Rng, implant: Implant, soz: Mask, inside: int, outside: int) -> Mask:
     """`inside` contacts of the onset zone and `outside` others, around a point near its middle."""
-    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, 26, 3)
+    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, 32, 3)
     distance = np.linalg.norm(implant.mm - middle, axis=1)
     # A surgeon takes what lies together: contacts of the electrodes with onset count as nearer.
     distance = distance - 4.0 * np.isin(implant.shaft, implant.shaft[soz])
