@@ -112,7 +112,8 @@ def make_physiology(
 ) -> Physiology:
     """Draw a patient; gains between patients differ by far more than contacts of one patient."""
     d, n = dynamics, len(implant.names)
-    field = _Field(np.linalg.cholesky(_likeness(implant, d)), onset, d.onset_luck)
+    root: Values = np.asarray(np.linalg.cholesky(_likeness(implant, d)), np.float64)
+    field = _Field(root, onset, d.onset_luck)
     gain = np.log(45.0 * center_gain) + rng.normal(0, 1.1)
     gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * field(rng)
     gain = gain + onset * (d.onset_gain + d.onset_gain_sd * rng.normal())

@@ -1,0 +1,193 @@
+"""What sets a contact apart from the others of its patient: one row of bounded numbers each.
+
+Of every descriptor and seizure a few terms are taken: its level at rest, how it changes in the
+first seconds and later, how much it varies through the seizure, when it begins to rise. Each is
+compared with the other contacts of the same seizure and bounded, so that neither gains nor centers
+nor a single wild contact matter; then averaged over seizures. Beside a contact's own values stand
+the mean of its neighbours' and of its electrode's: onset zones are patches, not points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from epilens.arrays import Bools, Floats
+from epilens.data.contacts import contacts_of_channel
+from epilens.evidence.cube import is_reference
+from epilens.evidence.descriptors import rows_of
+
+SPANS_S = {"early": (-2.0, 6.0), "middle": (5.0, 15.0), "late": (14.0, 30.0)}
+"""Parts of the seizure whose level is compared with rest; from onset."""
+BLOCK_S, BLOCKS_FROM_S, LEAST_IN_BLOCK = 12.0, -30.0, 3
+"""Blocks over which activity waxes and wanes, and windows that one needs."""
+LOOKS_FROM_S = -10.0
+"""A rise is looked for from here on: marks come late."""
+RISES_SD, RISES_WINDOWS = 3.0, 3
+"""A rise is this many standard deviations of rest, in as many windows in a row."""
+BOUND = 3.0
+"""Standard deviations over the contacts of a seizure; beyond, one contact is like another."""
+PLACES = ("own", "near", "shaft")
+"""Whose values they are: the contact's, its neighbours', its electrode's."""
+TERMS = (
+    *("mean", "rest", "level"),
+    *SPANS_S,
+    *("change", "waves", "swells", "largest", "highest", "restless", "peak", "begins"),
+)
+"""What is taken of every descriptor."""
+
+
+@dataclass(frozen=True)
+class ContactTable:
+    """The seen channels of a patient, relative to each other."""
+
+    channels: tuple[str, ...]
+    of_seizure: Floats
+    """(seizure, channel, term, descriptor): bounded; NaN where a seizure does not tell."""
+    x: Floats
+    """(channel, place, term, descriptor): means over seizures; 0 where none tells."""
+
+    @property
+    def flat(self) -> Floats:
+        """(channel, column)."""
+        return self.x.reshape(len(self.x), -1)
+
+
+def contact_table(cube: xr.Dataset, bound: float = BOUND) -> ContactTable:
+    """Terms of every descriptor, contact by contact, as a patient's own contacts compare."""
+    seen = cube["valid"].any(["seizure", "window"]).values
+    z = relative(seizure_terms(cube)[:, seen], bound)
+    channels = tuple(map(str, cube["channel"].values[seen]))
+    return ContactTable(channels, z, with_context(channels, mean_over_seizures(z)))
+
+
+def relative(values: Floats, bound: float = BOUND) -> Floats:
+    """Values : (seizure, channel, …) against the channels of their seizure, bounded.
+
+    A column without spread is 0; NaN stays NaN.
+    """
+    known = np.isfinite(values)
+    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    mean = np.where(known, values, 0).sum(axis=1, keepdims=True) / n
+    gap = np.where(known, values - mean, 0)
+    sd = np.sqrt((gap**2).sum(axis=1, keepdims=True) / n)
+    small = sd <= 1e-9 * np.maximum(np.abs(mean), 1e-3)
+    z = np.clip(gap / np.where(small, np.inf, sd), -bound, bound)
+    return np.where(known, z, np.nan)
+
+
+def mean_over_seizures(z: Floats) -> Floats:
+    """Mean over the seizures that tell; 0 (like the average contact) where none does."""
+    known = np.isfinite(z)
+    return np.where(known, z, 0).sum(0) / np.maximum(known.sum(0), 1)
+
+
+def with_context(channels: Sequence[str], x: Floats) -> Floats:
+    """Beside x : (channel, …) the same of neighbours and electrode → (channel, place, …)."""
+    near, shaft = context_weights(channels)
+    flat = x.reshape(len(x), -1)
+    return np.stack([flat, near @ flat, shaft @ flat], axis=1).reshape(len(x), 3, *x.shape[1:])
+
+
+def context_weights(channels: Sequence[str]) -> tuple[Floats, Floats]:
+    """How much each contact (column) counts for the neighbours and the electrode of another (row).
+
+    The next contacts on the electrode count twice as much as those after them. A contact without
+    any, or whose name tells no electrode, stands for them itself.
+    """
+    contacts = [next(iter(contacts_of_channel(name)), None) for name in channels]
+    near, shaft = np.eye(len(channels)), np.eye(len(channels))
+    members: dict[str, list[int]] = {}
+    for i, contact in enumerate(contacts):
+        if contact is not None:
+            members.setdefault(contact.shaft, []).append(i)
+    for of_shaft in members.values():
+        number = np.array([contacts[i].number for i in of_shaft])  # ty: ignore
+        apart = np.abs(number[:, None] - number)
+        weight = (apart == 1) + 0.5 * (apart == 2)
+        total = weight.sum(axis=1, keepdims=True)
+        alone = np.eye(len(of_shaft))
+        block = np.ix_(of_shaft, of_shaft)
+        near[block] = np.where(total > 0, weight / np.maximum(total, 1e-9), alone)
+        shaft[block] = 1 / len(of_shaft)
+    return near, shaft
+
+
+def seizure_terms(cube: xr.Dataset) -> Floats:
+    """(seizure, channel, term, descriptor); NaN where a seizure does not tell.
+
+    Levels are compared as logarithms where a descriptor spans orders of magnitude; how much
+    activity waxes and wanes is taken as it is, so that the loud parts count.
+    """
+    raw = cube["x"].values.astype(np.float64)
+    valid, start_s, stop_s = (cube[name].values for name in ("valid", "start_s", "stop_s"))
+    level, size = raw.copy(), raw.copy()
+    for i, row in enumerate(rows_of(cube["descriptor"].values.tolist())):
+        if row.name.startswith("log_"):
+            size[..., i] = np.exp(np.clip(raw[..., i], -50, 50))
+        elif row.log_level:
+            level[..., i] = np.log(np.abs(raw[..., i]) + 1e-12)
+
+    def within(first: float, last: float) -> Bools:
+        inside = (start_s >= first - 1e-6) & (stop_s <= last + 1e-6)
+        return valid & inside[..., None]
+
+    at_rest = valid & is_reference(cube).values[..., None]
+    rest, noise = _mean(level, at_rest), _spread(level, at_rest)
+    after = (_mean(level, valid & (start_s >= 0)[..., None]) - rest) / (noise + 1e-6)
+    firsts = np.arange(BLOCKS_FROM_S, -BLOCKS_FROM_S - BLOCK_S + 1e-6, BLOCK_S)
+    blocks = [within(first, first + BLOCK_S) for first in firsts]
+    told = np.stack([block.sum(axis=1) >= LEAST_IN_BLOCK for block in blocks], axis=1)
+    levels, sizes = (
+        np.stack([np.nan_to_num(_mean(v, b)) for b in blocks], axis=1) for v in (level, size)
+    )
+    terms = {
+        "mean": _mean(level, valid),
+        "rest": rest,
+        "level": _mean(size, valid),
+        **{name: _mean(level, within(*span)) - rest for name, span in SPANS_S.items()},
+        "change": np.sign(after) * np.log1p(np.abs(after)),
+        "waves": _spread(levels, told),
+        "swells": _spread(sizes, told),
+        "largest": _largest(sizes, told),
+        "highest": _largest(levels, told),
+        "restless": _spread(level, valid),
+        "peak": _largest(level, valid & (start_s >= LOOKS_FROM_S / 2)[..., None]) - rest,
+        "begins": _begins(level - rest[:, None], noise, valid, start_s),
+    }
+    return np.stack([terms[name] for name in TERMS], axis=2)
+
+
+def _mean(x: Floats, where: Bools) -> Floats:
+    """Over windows: x (S, W, C, D), where (S, W, C) → (S, C, D); NaN where there is none."""
+    n = where.sum(axis=1)[..., None]
+    total = np.where(where[..., None], x, 0).sum(axis=1)
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+def _spread(x: Floats, where: Bools) -> Floats:
+    """Standard deviation over windows; NaN where there are fewer than two."""
+    n = where.sum(axis=1)[..., None]
+    gap = np.where(where[..., None], x - np.nan_to_num(_mean(x, where))[:, None], 0)
+    return np.where(n > 1, np.sqrt((gap**2).sum(axis=1) / np.maximum(n, 1)), np.nan)
+
+
+def _largest(x: Floats, where: Bools) -> Floats:
+    most = np.where(where[..., None], x, -np.inf).max(axis=1)
+    return np.where(np.isfinite(most), most, np.nan)
+
+
+def _begins(rise: Floats, noise: Floats, valid: Bools, start_s: Floats) -> Floats:
+    """How early a lasting rise begins, in seconds before the end; 0 where there is none."""
+    where = valid & (start_s >= LOOKS_FROM_S)[..., None]
+    high = (rise > RISES_SD * (noise[:, None] + 1e-6)) & where[..., None]
+    lasting = high.copy()
+    for k in range(1, RISES_WINDOWS):
+        lasting[:, :-k] &= high[:, k:]
+        lasting[:, -k:] = False
+    last = np.where(where.any(axis=2), start_s, -np.inf).max(axis=1)[:, None, None]
+    first = np.where(lasting, start_s[..., None, None], np.inf).min(axis=1)
+    return np.where(np.isfinite(noise), np.maximum(last - first, 0), np.nan)

@@ -1,0 +1,177 @@
+"""`lens`: contacts compared with the others of their patient, in the context of their electrode.
+
+The method that EpiLENS trains and localizes with unless told otherwise. What it is made of was
+chosen on development cohorts and recorded features (docs/lens.md), then frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from epilens.arrays import Bools, Floats
+from epilens.evidence.contact_table import ContactTable, contact_table
+from epilens.methods import (
+    Method,
+    Scorer,
+    Training,
+    evidence_counts,
+    prediction_rows,
+    seen_labels,
+)
+from epilens.networks.lens import Lens
+from epilens.thresholds import select_threshold
+
+
+@dataclass(frozen=True)
+class LensSettings:
+    """What is chosen inside the fit patients, and how."""
+
+    penalties: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1)
+    """Inverse strengths that are tried (scikit-learn's C); the stronger wins a tie."""
+    inner_folds: int = 5
+    """Parts of the fit patients, each scored by the others."""
+
+
+@dataclass
+class FittedLens(Scorer):
+    """A fitted lens."""
+
+    lens: Lens | None = None
+
+
+Labelled = Sequence[tuple[ContactTable, Bools]]
+
+
+def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
+    """Weights from the fit patients; the threshold from scores of patients that were not fitted.
+
+    These are the validation patients, and the fit patients scored by lenses of the others: many
+    more than the validation patients alone, so the threshold depends less on chance.
+    """
+    fit = [(contact_table(cube), seen_labels(cube)) for cube in training.fit]
+    lens, C, crossed = learn(fit, settings)
+    unseen = [
+        *zip(training.fit, (expit(-logit) for logit in crossed), strict=True),
+        *((cube, lens.p_nez(cube)) for cube in training.validation),
+    ]
+    rows = [prediction_rows(cube, p).assign(is_ez=seen_labels(cube)) for cube, p in unseen]
+    threshold, _ = select_threshold(
+        [p for _, p in unseen], [seen_labels(cube) for cube, _ in unseen]
+    )
+    return FittedLens(
+        lens.p_nez,
+        threshold=threshold,
+        threshold_from="fit patients out of fold, and validation patients",
+        threshold_scores=pd.concat(rows, ignore_index=True),
+        notes={"C": C, "counts": evidence_counts([*training.fit, *training.validation])},
+        tensors=lens.tensors(),
+        lens=lens,
+    )
+
+
+def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, float, list[Floats]]:
+    """A calibrated lens, its C, and the calibrated out-of-fold log odds of the patients.
+
+    The penalty with the best mean AUROC out of fold is taken. Classes and patients weigh the same
+    in the fit; what that does to the log odds, and what the penalty does, is undone by a slope and
+    an intercept from the same out-of-fold scores.
+    """
+    tried = {C: cross_fitted(patients, C, settings.inner_folds) for C in settings.penalties}
+    labels = [is_ez for _, is_ez in patients]
+    C = max(tried, key=lambda C: mean_auroc(tried[C], labels))
+    slope, shift = calibration(tried[C], labels)
+    lens = fit_weights(patients, C)
+    calibrated = Lens(lens.mean, slope * lens.weight, slope * lens.intercept + shift)
+    return calibrated, C, [slope * logit + shift for logit in tried[C]]
+
+
+def cross_fitted(patients: Labelled, C: float, folds: int) -> list[Floats]:
+    """Log odds of every patient by a lens of the others."""
+    folds = min(folds, len(patients))
+    scores: dict[int, Floats] = {}
+    for fold in range(folds):
+        held = range(fold, len(patients), folds)
+        lens = fit_weights([one for i, one in enumerate(patients) if i not in held], C)
+        scores |= {i: lens.logit(patients[i][0]) for i in held}
+    return [scores[i] for i in range(len(patients))]
+
+
+def mean_auroc(scores: Sequence[Floats], labels: Sequence[Bools]) -> float:
+    """Over the patients with both classes; 0 where there are none."""
+    from scipy.stats import rankdata
+
+    found = [0.0]
+    for score, is_ez in zip(scores, labels, strict=True):
+        n, others = int(is_ez.sum()), int((~is_ez).sum())
+        if n and others:
+            found.append((rankdata(score)[is_ez].sum() - n * (n + 1) / 2) / (n * others))
+    return float(np.mean(found[1:] or found))
+
+
+def calibration(scores: Sequence[Floats], labels: Sequence[Bools]) -> tuple[float, float]:
+    """Slope and shift that make log odds those of EZ, patients weighing the same.
+
+    Where higher scores do not mean EZ out of fold, the scores stay as they are.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    x, is_ez = np.concatenate(list(scores)), np.concatenate(list(labels))
+    if is_ez.all() or not is_ez.any():
+        return 1.0, 0.0
+    weight = np.concatenate([np.full(len(score), 1 / len(score)) for score in scores])
+    model = LogisticRegression(C=1e6).fit(x[:, None], is_ez, weight * len(x) / weight.sum())
+    slope, shift = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return (slope, shift) if slope > 0 else (1.0, 0.0)
+
+
+def fit_weights(patients: Labelled, C: float) -> Lens:
+    """Logistic regression in which patients weigh the same, and so do the classes within each."""
+    tables = [table for table, _ in patients]
+    x = np.concatenate([table.flat for table in tables])
+    is_ez = np.concatenate([labels for _, labels in patients])
+    weight = np.concatenate([balanced(labels) for _, labels in patients])
+    mean, scaled, intercept = penalized(x, is_ez, weight, C)
+    shape = tables[0].x.shape[1:]
+    return Lens(mean.reshape(shape), scaled.reshape(shape), intercept)
+
+
+def balanced(is_ez: Bools) -> Floats:
+    """Weights of one patient's contacts, the same in all for each class; they add up to 1."""
+    weight = np.where(is_ez, 1 / max(is_ez.sum(), 1), 1 / max((~is_ez).sum(), 1))
+    return weight / weight.sum()
+
+
+def penalized(x: Floats, is_ez: Bools, weight: Floats, C: float) -> tuple[Floats, Floats, float]:
+    """Column means, weights per unit of x, and the log odds at the means.
+
+    Columns are standardized for the penalty. Weights are scaled to a mean of 1, so `C` means what
+    it does in scikit-learn. Where one class is missing, all are as likely.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    weight = weight * len(weight) / weight.sum()
+    mean = np.average(x, axis=0, weights=weight)
+    scale = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
+    scale = np.where(scale < 1e-9, np.inf, scale)
+    if is_ez.all() or not is_ez.any():
+        return mean, np.zeros(x.shape[1]), 0.0
+    model = LogisticRegression(C=C, max_iter=2000).fit((x - mean) / scale, is_ez, weight)
+    return mean, model.coef_[0] / scale, float(model.intercept_[0])
+
+
+ENTRIES = (
+    Method(
+        name="lens",
+        title="EpiLENS lens",
+        input="cube",
+        reference="beyond the paper",
+        fitter=fit_lens,
+        settings=LensSettings(),
+        seeded=False,
+    ),
+)
