@@ -165,11 +165,16 @@ def test_run_and_score(small):
 
 
 def test_train_and_show_a_model(small):
-    done = run("train", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "model")
-    assert done.returncode == 0, done.stderr
-    shown = run("model", "show", small / "model")
-    assert "For research, not for diagnosis" in shown.stdout
-    assert "members: 2" in shown.stdout
+    given = ["train", small / "quick.toml", "--cubes", small / "cubes"]
+    for method, told in (("lens", "2 (folds), each a lens"), ("cdel", "each PRQ-Net and BCR-Net")):
+        done = run(*given, "--method", method, "--out", small / method)
+        assert done.returncode == 0, done.stderr
+        shown = run("model", "show", small / method)
+        assert "For research, not for diagnosis" in shown.stdout
+        assert told in shown.stdout
+    wrong = run(*given, "--method", "lense", "--out", small / "other")
+    assert wrong.returncode == 2
+    assert "expected one of lens, cdel, found 'lense'" in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,8 @@ def train(
     plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
     cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",
+    jobs: Jobs = 1,
     force: Force = False,
 ) -> None:
     """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
@@ -299,19 +301,18 @@ def train(
     settings = Plan.load(plan)
     check_place(out, force)
     with progress("training") as tick:
-        model = make(settings, open_cohort(cubes), tick)
+        model = make(settings, open_cohort(cubes), tick, method, jobs)
     typer.echo(save_model(model, out, force))
 
 
 @app.command()
 def localize(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL|METHOD", help="Model folder, or a training-free method.")
-    ],
-    recordings: Annotated[
-        list[Path],
+    given: Annotated[
+        list[str],
         typer.Argument(
-            metavar="RECORDING...", help="Files, BIDS runs, or a patient's BIDS folder."
+            metavar="[MODEL|METHOD] RECORDING...",
+            help="A model folder or training-free method (default: line-length-spread/shaft); "
+            "then files, BIDS runs, or a patient's BIDS folder.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for page and table; holds many patients.")],
@@ -345,12 +346,20 @@ def localize(
 
     Research use only, not for diagnosis. Prints the page's path.
     """
-    from epilens.localization import Request
-    from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
+    from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
+    from epilens.report.localized import (
+        read_onset_list,
+        read_resection,
+        run_localize,
+        split_names,
+        split_source,
+    )
 
+    source, recordings = split_source(given)
+    beside = () if source else DEFAULT_COMPARED
     request = Request(
         patient=recordings,
-        model=model,
+        model=source or DEFAULT,
         onsets=read_onset_list(onset or ()),
         electrodes=electrodes,
         space=space,
@@ -358,7 +367,7 @@ def localize(
         exclude=split_names(exclude or ()),
         plan=None if plan is None else _plan(plan, None, None),
         resected=read_resection(resected),
-        compare=compare or (),
+        compare=compare or beside,
         force_descriptors=force_descriptors,
     )
     typer.echo(run_localize(request, out))

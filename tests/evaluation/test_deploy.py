@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from epilens.errors import ModelError
 from epilens.evaluation.deploy import train
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import Standardizer
-from epilens.networks.model import open_model, save_model
+from epilens.methods import METHODS, Training, seen_labels
+from epilens.networks.model import open_model, read_model_json, save_model, sign
 from epilens.plan import Plan
 from epilens.testing import make_cohort
 from epilens.thresholds import select_threshold
@@ -27,6 +32,11 @@ def cohort(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(cohort):
+    return train(PLAN, cohort, method="cdel")
+
+
+@pytest.fixture(scope="module")
+def lens(cohort):
     return train(PLAN, cohort)
 
 
@@ -84,10 +94,70 @@ def test_assurance_survives_the_disk(model, tmp_path):
 def test_a_patient_can_be_held_out(cohort):
     fewer = Cohort({name: cohort.path(name) for name in list(cohort)[:-1]})
     quick = PLAN.override(seeds=(1,), training={"epochs": 1})
-    assert train(quick, fewer).about["cohort"]["patients"] == 11
+    assert train(quick, fewer, method="cdel").about["cohort"]["patients"] == 11
 
 
 def test_too_few_patients_are_told(cohort):
     fewer = Cohort({name: cohort.path(name) for name in list(cohort)[:3]})
     with pytest.raises(ModelError, match="expected 4 or more labelled patients, found 3"):
         train(PLAN, fewer)
+
+
+def test_a_model_is_a_lens_for_every_fold_unless_the_networks_are_asked_for(lens, model):
+    assert (lens.kind, model.kind) == ("lens", "cdel")
+    # Chance has no part in a lens, so one seed is enough.
+    assert [(m.seed, m.fold) for m in lens.members] == [(1, "0"), (1, "1")]
+
+
+def test_what_a_lens_knows_comes_from_members_that_never_saw_the_patient(lens, cohort):
+    centers = {name: cube.attrs["center"] for name, cube in cohort.items()}
+    split = five_fold(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
+    tested = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
+    by_fold = {member.fold: member.lens for member in lens.members}
+    p_nez, labels = [], []
+    for name, cube in cohort.items():
+        others = [cube for other, cube in cohort.items() if tested[other] != tested[name]]
+        again = METHODS["lens"].fit(Training(others, [cube], 1, PLAN)).lens
+        np.testing.assert_allclose(again.weight, by_fold[tested[name]].weight, atol=1e-9)
+        p_nez.append(by_fold[tested[name]].p_nez(cube))
+        labels.append(seen_labels(cube))
+    assert lens.threshold == select_threshold(p_nez, labels)[0]
+    figures = lens.about["out_of_fold"]
+    mean = np.mean([roc_auc_score(ez, 1 - p) for p, ez in zip(p_nez, labels, strict=True)])
+    assert figures["auroc"] == pytest.approx(mean)
+    assert figures["patients"] == 12
+
+
+def test_a_lens_model_survives_the_disk_and_says_what_it_is(lens, cohort, tmp_path):
+    path = save_model(lens, tmp_path / "model")
+    again, cube = open_model(path), next(iter(cohort.values()))
+    pd.testing.assert_frame_equal(again.predict(cube), lens.predict(cube))
+    assert list(lens.predict(cube)) == ["channel", "p_nez", "spread"]
+    card = (path / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "2 (folds), each a lens" in card
+    assert "out of fold, mean over 12 patients: AUROC" in card
+    assert "PRQ-Net" not in card
+
+
+def test_weights_of_another_shape_are_no_lens(lens, tmp_path):
+    path = save_model(lens, tmp_path / "model")
+    tree = read_model_json(path)
+    tree["descriptors"] = tree["descriptors"][:-1]
+    (path / "model.json").write_bytes(sign(tree))
+    with pytest.raises(ModelError, match="expected weights of a lens for 3 x 14 x 8 columns"):
+        open_model(path)
+
+
+def test_processes_change_nothing(lens, cohort, tmp_path):
+    one, two = (save_model(m, tmp_path / n) for m, n in ((lens, "one"), (parallel(cohort), "two")))
+    left, right = (json.loads((path / "model.json").read_text()) for path in (one, two))
+    assert left["sha256"] == right["sha256"]
+
+
+def parallel(cohort):
+    return train(PLAN, cohort, jobs=2)
+
+
+def test_rows_that_cannot_be_deployed_are_told(cohort):
+    with pytest.raises(ModelError, match="expected one of lens, cdel, found 'logistic'"):
+        train(PLAN, cohort, method="logistic")

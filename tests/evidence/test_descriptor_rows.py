@@ -212,7 +212,7 @@ def test_a_model_is_trained_on_it_and_its_page_tells_it(plan, tmp_path):
         part = replace(waking(10 * i, fs=64.0), patient=f"sub-{i}", is_ez=(True,) + 5 * (False,))
         save(describe([part], plan), tmp_path / f"sub-{i}{SUFFIX}")
     small = {"splits": {"folds": 2}, "training": {"epochs": 1, "least_epochs": 1}, "seeds": (1,)}
-    model = train(plan.override(**small), open_cohort(tmp_path))
+    model = train(plan.override(**small), open_cohort(tmp_path), method="cdel")
     assert model.descriptors == plan.descriptors
     path = save_model(model, tmp_path / "model")
     found = localize([waking(99, fs=64.0)], path)

@@ -1,13 +1,14 @@
-"""A deployable Model from all labelled patients: an ensemble over folds and seeds.
+"""A deployable Model from all labelled patients: an ensemble over folds, and seeds of networks.
 
-Every patient fits most members and validates the others, so the threshold and all that is told
-about how sure the model is come from scores of members that never fitted the patient. Those members
-did stop training on it, so out-of-fold numbers are a little better than those of a new patient.
+Every patient fits most members and is held out of the others, so the threshold and all that is told
+about how sure the model is come from scores of members that never fitted the patient. Networks did
+stop training on it, so their out-of-fold numbers are a little better than those of a new patient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,68 @@ import numpy as np
 from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
+from epilens.evaluation.execution import one_thread
+from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.cube import taught
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.methods import METHODS, Training, seen_labels
-from epilens.networks.model import Branch, Model, group_members
+from epilens.networks.lens import Lens
+from epilens.networks.model import Branch, LensMember, Member, Model, group_members
 from epilens.plan import Plan
+from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
 from epilens.thresholds import select_threshold
 
+PARTS = {"lens": ("lens",), "cdel": ("prq", "bcr")}
+"""Rows that the members of a model consist of."""
+NOTES = {
+    "lens": "threshold, calibration and sets come from members that never saw the patient",
+    "cdel": "threshold, calibration and sets come from members that never fitted the patient, but "
+    "whose epoch was chosen on it",
+}
 
-def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) -> Model:
-    """Train both branches on every fold and seed of all labelled patients."""
+
+@dataclass(frozen=True)
+class Task:
+    """One member's part to be fitted: a row of the methods, on all patients but those of a fold."""
+
+    method: str
+    seed: int
+    fold: str
+    held: Mapping[str, str]
+    """Fold in which each patient is held out."""
+    cohort: Cohort
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was fitted, and p_nez of the patients that it never saw."""
+
+    part: Branch | Lens
+    p_nez: Mapping[str, Floats]
+
+
+def train(
+    plan: Plan,
+    cohort: Cohort,
+    tick: Ticks | StepFunction | None = None,
+    method: str = "lens",
+    jobs: int = 1,
+) -> Model:
+    """Train a model on all labelled patients: one member for every fold, and seed where it matters.
+
+    method : `lens`, or `cdel` for the paper's two networks. jobs : processes; the result is the
+    same however many there are.
+    """
+    if method not in PARTS:
+        raise ModelError(
+            f"train: expected one of {', '.join(PARTS)}, found {method!r}. Other rows can be "
+            "evaluated (`epilens run`), but not deployed."
+        )
     tick = Ticks.of(tick)
     cubes = {name: taught(cube) for name, cube in cohort.items() if "is_ez" in cube}
     if len(cubes) < 2 * plan.splits.folds:
@@ -39,30 +88,84 @@ def train(plan: Plan, cohort: Cohort, tick: Ticks | StepFunction | None = None) 
     centers = {name: cube.attrs["center"] for name, cube in cubes.items()}
     split = five_fold(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
     held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
-    branches: list[tuple[str, int, str, Branch]] = []
-    scores: dict[str, list[Floats]] = {}
-    tick.expect(2 * len(plan.seeds) * len(set(held.values())))
-    for seed in plan.seeds:
-        for fold in sorted(set(held.values())):
-            out = [cubes[p] for p in cubes if held[p] == fold]
-            fit = [cubes[p] for p in cubes if held[p] != fold]
-            made = {}
-            for name in ("prq", "bcr"):
-                fitted: Any = METHODS[name].fit(Training(fit, out, seed, plan))
-                made[name] = Branch(fitted.network, fitted.standardizer)
-                branches.append((name, seed, fold, made[name]))
-                tick(f"{name} seed {seed} fold {fold}")
-            for cube in out:
-                fused = fuse_scores(made["prq"].p_nez(cube), made["bcr"].p_nez(cube))
-                scores.setdefault(cube.attrs["patient"], []).append(fused)
+    held = {name: held[name] for name in cubes}
+    seeds = plan.seeds if METHODS[PARTS[method][0]].seeded else plan.seeds[:1]
+    tasks = [
+        Task(part, seed, fold, held, cohort, plan)
+        for seed in seeds
+        for fold in sorted(set(held.values()))
+        for part in PARTS[method]
+    ]
+    tick.expect(len(tasks))
+    done: dict[tuple[str, int, str], Done] = {}
+    for task, result in work_through(_fit, tasks, jobs):
+        done[task.method, task.seed, task.fold] = result
+        tick(f"{task.method} seed {task.seed} fold {task.fold}")
+    p_nez = [_out_of_fold(name, held[name], method, seeds, done) for name in cubes]
     labels = {name: seen_labels(cube) for name, cube in cubes.items()}
-    p_nez = [np.mean(scores[name], axis=0) for name in cubes]
     threshold, _ = select_threshold(p_nez, list(labels.values()))
-    about = _about(plan, cubes, labels)
+    about = _about(plan, cubes, labels) | {"notes": [NOTES[method]]}
+    about["out_of_fold"] = _figures(p_nez, list(labels.values()))
     assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
     descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
-    members = group_members(branches)
-    return Model(members, threshold, LOCKED_WEIGHT, about, assurance, descriptors, VIEWS)
+    return Model(
+        _members(method, tasks, done),
+        threshold,
+        LOCKED_WEIGHT,
+        about,
+        assurance,
+        descriptors,
+        VIEWS,
+    )
+
+
+def _fit(task: Task) -> Done:
+    """Fit one part on one thread, and score who was held out."""
+    with one_thread():
+        cubes = {name: taught(task.cohort[name]) for name in task.held}
+        out = [cubes[name] for name in cubes if task.held[name] == task.fold]
+        fit = [cubes[name] for name in cubes if task.held[name] != task.fold]
+        fitted: Any = METHODS[task.method].fit(Training(fit, out, task.seed, task.plan))
+        lens = task.method == "lens"
+        part = fitted.lens if lens else Branch(fitted.network, fitted.standardizer)
+        return Done(part, {cube.attrs["patient"]: part.p_nez(cube) for cube in out})
+
+
+def _out_of_fold(
+    patient: str,
+    fold: str,
+    method: str,
+    seeds: Sequence[int],
+    done: Mapping[tuple[str, int, str], Done],
+) -> Floats:
+    """Mean score of a patient by the members that never fitted it."""
+    scores = []
+    for seed in seeds:
+        parts = [done[part, seed, fold].p_nez[patient] for part in PARTS[method]]
+        scores.append(parts[0] if method == "lens" else fuse_scores(parts[0], parts[1]))
+    return np.mean(scores, axis=0)
+
+
+def _members(
+    method: str, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], Done]
+) -> tuple[Member, ...] | tuple[LensMember, ...]:
+    parts = [(t.method, t.seed, t.fold, done[t.method, t.seed, t.fold].part) for t in tasks]
+    if method == "lens":
+        lenses = [(s, f, part) for _, s, f, part in parts if isinstance(part, Lens)]
+        return tuple(LensMember(seed, fold, lens) for seed, fold, lens in lenses)
+    return group_members([(n, s, f, part) for n, s, f, part in parts if isinstance(part, Branch)])
+
+
+def _figures(p_nez: Sequence[Floats], is_ez: Sequence[Bools]) -> dict[str, float | int]:
+    """How good the out-of-fold scores are: means over patients with both classes."""
+    found = [
+        ranking_metrics(p, ez) for p, ez in zip(p_nez, is_ez, strict=True) if 0 < ez.sum() < len(ez)
+    ]
+    return {
+        "patients": len(found),
+        "auroc": float(np.mean([one["auroc"] for one in found])) if found else float("nan"),
+        "ez_auprc": float(np.mean([one["ez_auprc"] for one in found])) if found else float("nan"),
+    }
 
 
 def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) -> dict[str, Any]:
@@ -80,8 +183,4 @@ def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) ->
             "channels": channels,
             "EZ channels": ez,
         },
-        "notes": [
-            "threshold, calibration and sets come from members that never fitted the patient, but "
-            "whose epoch was chosen on it"
-        ],
     }

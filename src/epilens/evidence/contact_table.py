@@ -55,12 +55,20 @@ class ContactTable:
         """(channel, column)."""
         return self.x.reshape(len(self.x), -1)
 
+    def alone(self, seizure: int) -> ContactTable:
+        """The table as if this seizure were the only one."""
+        return table_of(self.channels, self.of_seizure[seizure : seizure + 1])
+
 
 def contact_table(cube: xr.Dataset, bound: float = BOUND) -> ContactTable:
     """Terms of every descriptor, contact by contact, as a patient's own contacts compare."""
     seen = cube["valid"].any(["seizure", "window"]).values
     z = relative(seizure_terms(cube)[:, seen], bound)
-    channels = tuple(map(str, cube["channel"].values[seen]))
+    return table_of(tuple(map(str, cube["channel"].values[seen])), z)
+
+
+def table_of(channels: tuple[str, ...], z: Floats) -> ContactTable:
+    """The table of channels from what `relative` gives, (seizure, channel, term, descriptor)."""
     return ContactTable(channels, z, with_context(channels, mean_over_seizures(z)))
 
 
@@ -159,6 +167,27 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
         "begins": _begins(level - rest[:, None], noise, valid, start_s),
     }
     return np.stack([terms[name] for name in TERMS], axis=2)
+
+
+def read_windows(cube: xr.Dataset) -> Bools:
+    """Which windows of a contact a term is taken from: (seizure, term, window, channel).
+
+    Where it has none of them, those of the other contacts: its neighbours speak for it.
+    """
+    start_s, stop_s, valid = (cube[name].values for name in ("start_s", "stop_s", "valid"))
+    read = {
+        "rest": is_reference(cube).values,
+        "change": start_s >= 0,
+        "peak": start_s >= LOOKS_FROM_S / 2,
+        "begins": start_s >= LOOKS_FROM_S,
+    }
+    for name, (first, last) in SPANS_S.items():
+        read[name] = (start_s >= first - 1e-6) & (stop_s <= last + 1e-6)
+    every = np.ones(start_s.shape, bool)
+    there = np.stack([read.get(name, every) for name in TERMS], axis=1)[..., None]
+    own = there & valid[:, None]
+    others = there & valid.any(axis=2, keepdims=True)[:, None]
+    return np.where(own.any(axis=2, keepdims=True), own, others)
 
 
 def _mean(x: Floats, where: Bools) -> Floats:

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from epilens.networks.model import Model
     from epilens.plan import Plan
 
-__all__ = ["Request", "localize"]
+__all__ = ["DEFAULT", "DEFAULT_COMPARED", "Request", "localize"]
+
+DEFAULT = "line-length-spread/shaft"
+"""Ranks contacts where no model is given: the best that needs no training, on recorded features."""
+DEFAULT_COMPARED = ("epileptogenicity-index",)
+"""What stands beside it, so that their agreement can be seen."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Request:
 
 def localize(
     patient: Any,
-    model: Model | Source | str | Path,
+    model: Model | Source | str | Path | None = None,
     *,
     onsets: Iterable[float] = (),
     electrodes: str | Path | None = None,
@@ -62,7 +67,8 @@ def localize(
     patient : path, or a sequence of paths, `mne.io.Raw`, (Raw, onset) or Recording; or a cube
         Seizures of one patient. A path is a recording, a run or a patient of a BIDS tree.
     model : Model, path of one, or name of a training-free method
-        What gives the scores.
+        What gives the scores. Default: line-length spread, smoothed along shafts, which needs no
+        training, with the Epileptogenicity Index beside it.
     onsets : floats
         Seconds from the start of each recording; default: from annotations or events.tsv.
     electrodes, space : path, str
@@ -93,5 +99,7 @@ def localize(
     from epilens.localization.result import assemble
 
     onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
+    if model is None:
+        model, compare = DEFAULT, compare or DEFAULT_COMPARED
     given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
     return assemble(Request(patient, model, *given), Ticks.of(tick))

@@ -18,9 +18,12 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 from epilens.arrays import Floats
+from epilens.evidence.contact_table import TERMS, contact_table, read_windows
+from epilens.evidence.views import VIEWS
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.held import Held
 from epilens.networks.model import Branch, Model
@@ -52,6 +55,10 @@ class Explanation:
     """EZ score with average evidence (c,)."""
     score: Floats
     """EZ score (c,)."""
+    views: tuple[str, ...] = VIEWS
+    """What the first axis of `by_feature` is: views of the networks, or terms of a lens."""
+    average: str = "average evidence"
+    """What a contact is compared with."""
 
     @property
     def residual(self) -> float:
@@ -67,8 +74,8 @@ def explain(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explana
     cube : channels that are all valid in some seizure.
     """
     branches = [
-        (branch, weight / len(model.members))
-        for member in model.members
+        (branch, weight / len(model.pairs))
+        for member in model.pairs
         for branch, weight in ((member.prq, 1 - model.weight), (member.bcr, model.weight))
     ]
     S, W, C = (cube.sizes[axis] for axis in ("seizure", "window", "channel"))
@@ -85,6 +92,34 @@ def explain(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explana
         baseline=1 - baseline.numpy(),
         score=1 - score.numpy(),
     )
+
+
+def explain_lens(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
+    """Explain all contacts: from the average contact of the patient to each, as its terms add up.
+
+    The path from the one's log odds to the other's is straight, so integrated gradients are the
+    parts of the log odds, scaled to the difference of the scores. The part of a term in a seizure
+    is shared evenly by the windows that the term is taken from.
+    """
+    table = contact_table(cube)
+    read = read_windows(cube)  # (S, term, W, C)
+    share = read / np.maximum(read.sum(axis=2, keepdims=True), 1)
+    S, W, C = (cube.sizes[axis] for axis in ("seizure", "window", "channel"))
+    by_feature = np.zeros((C, *table.x.shape[2:]))
+    by_window, baseline, score = np.zeros((C, S, W)), np.zeros(C), np.zeros(C)
+    many = len(model.lenses)
+    for lens in model.lenses:
+        parts = lens.parts(table).sum(axis=2)  # (S, C, term, descriptor)
+        here, average = expit(lens.logit(table)), expit(lens.average)
+        total = parts.sum(axis=(0, 2, 3))
+        level = np.where(total == 0, 1, total)
+        scaled = parts * np.where(total == 0, 0, (here - average) / level)[:, None, None] / many
+        by_feature += scaled.sum(axis=0)
+        by_window += np.einsum("sct,stwc->csw", scaled.sum(axis=3), share)
+        baseline += average / many
+        score += here / many
+    explained = (by_feature[order], by_window[order], baseline[order], score[order])
+    return Explanation(order, *explained, TERMS, "the evidence of this patient's average contact")
 
 
 def _of_branch(

@@ -177,12 +177,14 @@ def _resection(
         return None
     if isinstance(resected, str) and resected == "labels":
         cube = evidence.cube
-        if "is_ez" not in cube:
+        # What was taken out, where the dataset says so; else what it calls the EZ.
+        known = [name for name in ("is_resected", "is_ez") if name in cube]
+        if not known:
             raise DataError(
                 f"{cube.attrs['patient']}: expected EZ labels to compare with, found none. Give "
                 "the contacts as a list."
             )
-        resected = cube["channel"].values[cube["is_ez"].values].tolist()
+        resected = cube["channel"].values[cube[known[0]].values].tolist()
     return resection(resected, evidence.channels, p_nez, k)
 
 

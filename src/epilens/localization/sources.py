@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from epilens.arrays import Floats
 from epilens.errors import MethodError, ModelError, did_you_mean
 from epilens.evaluation.certainty import Certainty
+from epilens.evidence.contact_table import contact_table
 from epilens.evidence.cube import blind
 from epilens.evidence.released_descriptors import which_descriptors
 from epilens.fusion import fuse_scores
-from epilens.localization.explain import Explanation, explain
+from epilens.localization.explain import Explanation, explain, explain_lens
 from epilens.localization.trained_on import (
     EVIDENCE,
     FORCED,
@@ -26,7 +27,7 @@ from epilens.localization.trained_on import (
 )
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.model import Branch, Model, assured, open_model
+from epilens.networks.model import Branch, Model, assured, made_of, open_model, reached
 from epilens.plan import Plan
 
 
@@ -75,7 +76,7 @@ class ModelSource:
     def score(self, patient: xr.Dataset) -> Scores:
         """Mean over members; the windows are embedded once for all seizures and each of them."""
         self.model.check(patient, self.force_descriptors)
-        views, members = Views.of(patient), self.model.members
+        views, members = Views.of(patient), self.model.pairs
         branches = [branch for member in members for branch in (member.prq, member.bcr)]
         p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
         prq, bcr = p_nez[::2], p_nez[1::2]  # (member, 1 + S, C)
@@ -99,13 +100,13 @@ class ModelSource:
         about, model = self.model.about, self.model
         cohort = about.get("cohort", {})
         return [
-            ("members", f"{len(model.members)} (seeds × folds), each PRQ-Net and BCR-Net"),
-            ("fusion", f"{1 - model.weight:.2f} PRQ-Net + {model.weight:.2f} BCR-Net"),
+            *made_of({"kind": model.kind, "members": model.members, "weight": model.weight}),
             ("called EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
             ("trained on", f"descriptors: {which_descriptors(model.descriptors)}"),
             ("plan", str(about.get("plan_digest", "none; the paper's is taken"))),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
+            *(("how good", line) for line in reached(about)),
             *(("how sure", line) for line in assured(model.assurance)),
             *(("note", str(note)) for note in about.get("notes", [])),
         ]
@@ -138,6 +139,34 @@ class ModelSource:
         if len(self.model.members) == 1:
             notes.append("The model has one member: there is no spread over an ensemble.")
         return notes
+
+
+class LensSource(ModelSource):
+    """An ensemble of lenses."""
+
+    def __init__(self, model: Model, name: str = "model", force_descriptors: bool = False):
+        super().__init__(model, name, force_descriptors)
+        self.title = "EpiLENS model (lens)"
+
+    def score(self, patient: xr.Dataset) -> Scores:
+        """Mean over members, of all seizures and of each alone."""
+        self.model.check(patient, self.force_descriptors)
+        table = contact_table(patient)
+        alone = [table.alone(s) for s in range(len(table.of_seizure))]
+        members = np.array([lens.p_nez_of(table) for lens in self.model.lenses])
+        single = [np.mean([lens.p_nez_of(t) for lens in self.model.lenses], axis=0) for t in alone]
+        shown = patient["valid"].any("window").values
+        return Scores(members.mean(axis=0), np.where(shown, single, 0.5), members=members)
+
+    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
+        """What moves the scores of all contacts."""
+        return explain_lens(self.model, cube, order)
+
+
+def model_source(model: Model, name: str = "model", force_descriptors: bool = False) -> ModelSource:
+    """The source for a model of either kind."""
+    kind = LensSource if model.kind == "lens" else ModelSource
+    return kind(model, name, force_descriptors)
 
 
 def _one_branch(branch: Branch, views: Views) -> Floats:
@@ -209,12 +238,12 @@ def open_source(
 ) -> Source:
     """A source from a model, its folder, or the name of a training-free method."""
     if isinstance(given, Model):
-        return _with_plan(ModelSource(given, force_descriptors=force_descriptors), plan)
+        return _with_plan(model_source(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
     path = Path(str(given))
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
-        return _with_plan(ModelSource(open_model(path), path.name, force_descriptors), plan)
+        return _with_plan(model_source(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from epilens.arrays import Bools, Floats
-from epilens.evidence.views import VIEWS
 from epilens.localization.certainty import top_share
 from epilens.localization.explain import Explanation
 from epilens.localization.sources import Scores
@@ -18,7 +17,22 @@ VIEW_WORDS = {
     "delta": "its change",
     "z_delta": "its change in own standard deviations",
     "log_ratio": "its ratio to the pre-onset level",
+    "mean": "its mean level",
+    "rest": "its level at rest",
+    "level": "its size",
+    "early": "its change in the first seconds",
+    "middle": "its change after 5 to 15 s",
+    "late": "its change after 15 to 30 s",
+    "change": "its change in own standard deviations",
+    "waves": "how it varies over 12 s blocks, as a ratio",
+    "swells": "how it varies over 12 s blocks",
+    "largest": "its largest 12 s block",
+    "highest": "its highest 12 s block, as a ratio",
+    "restless": "how it varies from window to window",
+    "peak": "its highest window",
+    "begins": "how early it rises",
 }
+"""Views of the networks, and terms of a lens."""
 MOST = 3
 """Deviations that are told of one contact."""
 
@@ -115,11 +129,10 @@ def tell_score(
     features = why.by_feature[position]  # (view, descriptor)
     change = why.score[position] - why.baseline[position]
     lines = [
-        f"With average evidence this contact would score {why.baseline[position]:.2f}; its own "
+        f"With {why.average} this contact would score {why.baseline[position]:.2f}; its own "
         f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
     ]
-    towards = _named(words, features, 1)
-    away = _named(words, features, -1)
+    towards, away = (_named(words, why.views, features, sign) for sign in (1, -1))
     if towards:
         lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
     if away:
@@ -127,13 +140,13 @@ def tell_score(
     return lines
 
 
-def _named(words: Sequence[str], features: Floats, sign: int) -> str:
+def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: int) -> str:
     """The descriptors that push most in one direction, with the view that does most of it."""
     by_descriptor = features.sum(axis=0)
     order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
     phrases = []
     for d in order:
-        view = VIEWS[int(np.argmax(sign * features[:, d]))]
+        view = views[int(np.argmax(sign * features[:, d]))]
         phrases.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
     return ", ".join(phrases)
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from epilens.arrays import Floats
-from epilens.evidence.contact_table import ContactTable, contact_table
+from epilens.evidence.contact_table import ContactTable, contact_table, with_context
 
 
 @dataclass(frozen=True)
@@ -51,3 +51,17 @@ class Lens:
     def p_nez(self, cube: xr.Dataset) -> Floats:
         """NEZ probability of the seen channels."""
         return self.p_nez_of(contact_table(cube))
+
+    @property
+    def average(self) -> float:
+        """Log odds of a contact that is like the average of its patient."""
+        return self.intercept - float((self.mean * self.weight).sum())
+
+    def parts(self, table: ContactTable) -> Floats:
+        """What adds up to a contact's log odds, from those of the average contact of its patient.
+
+        (seizure, channel, place, term, descriptor): a seizure's part is what it adds to the means.
+        """
+        known = np.isfinite(table.of_seizure)
+        shares = np.where(known, table.of_seizure, 0) / np.maximum(known.sum(axis=0), 1)
+        return np.stack([with_context(table.channels, one) for one in shares]) * self.weight

@@ -1,8 +1,8 @@
 """The Model: a folder of safetensors and JSON. Opening one never runs code from it.
 
-model.json            members, specs, threshold, fusion weight, assurance, plan, cohort, hashes
+model.json            kind, members, specs, threshold, assurance, plan, cohort, hashes
 MODEL_CARD.md         the same for people
-member-NN.safetensors weights of both branches and their standardizers
+member-NN.safetensors weights: of both branches and their standardizers, or of a lens
 
 `assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written and
 read by `epilens.evaluation.certainty`.
@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,11 +26,13 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from epilens.errors import ModelError
+from epilens.evidence.contact_table import PLACES, TERMS, contact_table
 from epilens.evidence.released_descriptors import which_descriptors
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.fusion import fuse_scores
 from epilens.networks.bcr import BCRNet
 from epilens.networks.encoder import PatientNetwork
+from epilens.networks.lens import Lens
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import as_tensors, predict
 from epilens.plan import PAPER_NINE
@@ -38,6 +40,7 @@ from epilens.storage import check_folder, is_own, replace_folder
 
 FORMAT = 2
 KIND = "a model"
+Kind = Literal["cdel", "lens"]
 CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
 NETWORKS: dict[str, type[PatientNetwork]] = {"prq": PRQNet, "bcr": BCRNet}
@@ -73,12 +76,22 @@ class Member:
 
 
 @dataclass(frozen=True)
+class LensMember:
+    """One member of an ensemble of lenses."""
+
+    seed: int
+    fold: str
+    lens: Lens
+
+
+@dataclass(frozen=True)
 class Model:
     """An ensemble that scores new patients, and everything that must be known about it."""
 
-    members: tuple[Member, ...]
+    members: tuple[Member, ...] | tuple[LensMember, ...]
     threshold: float
     weight: float
+    """Of BCR-Net in the fusion; nothing to a lens."""
     about: Mapping[str, Any]
     """Plan, training cohort, source, notes: plain JSON."""
     assurance: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +99,21 @@ class Model:
     descriptors: tuple[str, ...] = PAPER_NINE
     views: tuple[str, ...] = VIEWS
     """What it was trained on, in the order of its standardizers."""
+
+    @property
+    def kind(self) -> Kind:
+        """What its members are."""
+        return "lens" if self.lenses else "cdel"
+
+    @property
+    def lenses(self) -> list[Lens]:
+        """The members of an ensemble of lenses."""
+        return [member.lens for member in self.members if isinstance(member, LensMember)]
+
+    @property
+    def pairs(self) -> list[Member]:
+        """The members of an ensemble of networks."""
+        return [member for member in self.members if isinstance(member, Member)]
 
     def check(self, cube: xr.Dataset, force_descriptors: bool = False) -> None:
         """Refuse a patient whose evidence is not what the networks were trained on.
@@ -104,21 +132,24 @@ class Model:
             )
 
     def predict(self, cube: xr.Dataset) -> pd.DataFrame:
-        """Mean over members: channel, p_nez, p_prq, p_bcr, and the spread of p_nez over members."""
+        """Mean over members: channel, p_nez, and the spread of p_nez over members.
+
+        Of networks also p_prq and p_bcr.
+        """
         self.check(cube)
-        prq = np.array([member.prq.p_nez(cube) for member in self.members])
-        bcr = np.array([member.bcr.p_nez(cube) for member in self.members])
-        fused = fuse_scores(prq, bcr, self.weight)
         seen = cube["valid"].any(["seizure", "window"]).values
-        return pd.DataFrame(
-            {
-                "channel": cube["channel"].values[seen].tolist(),
-                "p_nez": fused.mean(axis=0),
-                "p_prq": prq.mean(axis=0),
-                "p_bcr": bcr.mean(axis=0),
-                "spread": fused.std(axis=0),
-            }
-        )
+        columns: dict[str, Any] = {"channel": cube["channel"].values[seen].tolist()}
+        if self.kind == "lens":
+            table = contact_table(cube)
+            p_nez = np.array([lens.p_nez_of(table) for lens in self.lenses])
+        else:
+            prq = np.array([member.prq.p_nez(cube) for member in self.pairs])
+            bcr = np.array([member.bcr.p_nez(cube) for member in self.pairs])
+            columns |= {"p_prq": prq.mean(axis=0), "p_bcr": bcr.mean(axis=0)}
+            p_nez = fuse_scores(prq, bcr, self.weight)
+        columns |= {"p_nez": p_nez.mean(axis=0), "spread": p_nez.std(axis=0)}
+        order = ("channel", "p_nez", "p_prq", "p_bcr", "spread")
+        return pd.DataFrame({name: columns[name] for name in order if name in columns})
 
 
 def check_place(path: str | Path, force: bool = False) -> None:
@@ -135,14 +166,18 @@ def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
     """Write a model folder, whole or not at all; `force` replaces a model that is there."""
     check_place(path, force)
     files = {f"member-{i:02d}.safetensors": _pack(m) for i, m in enumerate(model.members)}
-    first = model.members[0]
     tree: dict[str, Any] = {
         "format": FORMAT,
+        "kind": model.kind,
         "threshold": model.threshold,
         "weight": model.weight,
         "descriptors": list(model.descriptors),
         "views": list(model.views),
-        "specs": {"prq": first.prq.network.tree(), "bcr": first.bcr.network.tree()},
+        "specs": {
+            name: getattr(first, name).network.tree()
+            for first in model.pairs[:1]
+            for name in NETWORKS
+        },
         "members": [
             {"file": name, "seed": m.seed, "fold": m.fold}
             for name, m in zip(files, model.members, strict=True)
@@ -169,7 +204,7 @@ def open_model(path: str | Path) -> Model:
     """Open a model folder; a changed byte or another format is refused."""
     path = Path(path)
     tree = read_model_json(path)
-    members = []
+    members: list[Any] = []
     for about in tree["members"]:
         name = str(about["file"])
         content = _read(path, name, tree["sha256"].get(name, ""))
@@ -232,7 +267,9 @@ def _changed(folder: Path, name: str) -> ModelError:
     )
 
 
-def _pack(member: Member) -> bytes:
+def _pack(member: Member | LensMember) -> bytes:
+    if isinstance(member, LensMember):
+        return save(member.lens.tensors())
     tensors: dict[str, Tensor] = {}
     for name in NETWORKS:
         branch: Branch = getattr(member, name)
@@ -244,7 +281,11 @@ def _pack(member: Member) -> bytes:
     return save(tensors)
 
 
-def _unpack(content: bytes, tree: Mapping[str, Any], about: Mapping[str, Any], who: Path) -> Member:
+def _unpack(
+    content: bytes, tree: Mapping[str, Any], about: Mapping[str, Any], who: Path
+) -> Member | LensMember:
+    if tree.get("kind") == "lens":
+        return LensMember(int(about["seed"]), str(about["fold"]), _lens(content, tree, who))
     try:
         tensors = load(content)
         branches = {name: _branch(name, tensors, tree["specs"][name]) for name in NETWORKS}
@@ -260,6 +301,21 @@ def _unpack(content: bytes, tree: Mapping[str, Any], about: Mapping[str, Any], w
                 f"(view, descriptor), found {tree['descriptors']} and {tree['views']}. Train anew."
             )
     return Member(int(about["seed"]), str(about["fold"]), branches["prq"], branches["bcr"])
+
+
+def _lens(content: bytes, tree: Mapping[str, Any], who: Path) -> Lens:
+    shape = (len(PLACES), len(TERMS), len(tree["descriptors"]))
+    try:
+        lens = Lens.of(load(content))
+        right = lens.weight.shape == lens.mean.shape == shape
+    except (SafetensorError, KeyError, TypeError, ValueError):
+        right = False
+    if not right:
+        raise ModelError(
+            f"{who}: expected weights of a lens for {' x '.join(map(str, shape))} columns (place, "
+            "term, descriptor), found others. Train anew."
+        )
+    return lens
 
 
 def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -> Branch:
@@ -285,17 +341,39 @@ def card(tree: Mapping[str, Any]) -> str:
         "**For research, not for diagnosis.**",
         "",
         *(_SIMULATED if about.get("simulated") else ()),
-        f"- members: {len(tree['members'])} (seeds × folds), each PRQ-Net and BCR-Net",
-        f"- fusion: {1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net",
+        *(f"- {what}: {text}" for what, text in made_of(tree)),
         f"- called EZ where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
         f"- trained on the descriptors: {which_descriptors(tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
         *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
+        *(f"- {line}" for line in reached(about)),
         *(f"- {line}" for line in assured(tree.get("assurance", {}))),
         *(f"- note: {note}" for note in about.get("notes", [])),
     ]
     return "\n".join(lines) + "\n"
+
+
+def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a model's members are, in pairs; from `kind`, `members` and `weight`."""
+    many = len(tree["members"])
+    if tree.get("kind") == "lens":
+        return [("members", f"{many} (folds), each a lens: one weight per term of a contact")]
+    return [
+        ("members", f"{many} (seeds × folds), each PRQ-Net and BCR-Net"),
+        ("fusion", f"{1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net"),
+    ]
+
+
+def reached(about: Mapping[str, Any]) -> list[str]:
+    """How good the model was on patients that its members never fitted."""
+    figures = about.get("out_of_fold")
+    if not figures:
+        return []
+    return [
+        f"out of fold, mean over {figures['patients']} patients: AUROC {figures['auroc']:.3f}, "
+        f"EZ-AUPRC {figures['ez_auprc']:.3f}"
+    ]
 
 
 def assured(assurance: Mapping[str, Any]) -> list[str]:

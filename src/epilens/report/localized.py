@@ -34,6 +34,28 @@ def run_localize(request: Request, out: Path) -> Path:
     return page
 
 
+def split_source(given: Sequence[str]) -> tuple[str, list[Path]]:
+    """A model or method, if the first of what is given is one, and the recordings.
+
+    What exists and is no model is a recording. What does not exist, before other arguments, was
+    meant as a model or method: whoever opens it says what is wrong.
+    """
+    from epilens.methods import METHODS
+
+    first, path = given[0], Path(given[0])
+    is_model = (path / "model.json").exists() or (path / "MODEL_CARD.md").exists()
+    meant = len(given) > 1 and not path.exists()
+    if is_model or meant or (first in METHODS and not path.is_file()):
+        recordings = [Path(one) for one in given[1:]]
+        if not recordings:
+            raise DataError(
+                f"localize: expected recordings after {first}, found none. Give a patient's files, "
+                "BIDS runs, or BIDS folder."
+            )
+        return first, recordings
+    return "", [Path(one) for one in given]
+
+
 def read_onset_list(given: Sequence[str]) -> list[float]:
     """Onsets in seconds, `--onset 60 --onset 61.5` or `--onset 60,61.5`."""
     onsets_s = []

@@ -156,7 +156,8 @@ def _why(localized: Localization) -> dict[str, Any] | None:
         return None
     return {
         "contacts": why.contacts.tolist(),
-        "views": list(VIEW_WORDS.values()),
+        "views": [VIEW_WORDS[view] for view in why.views],
+        "average": why.average,
         "baseline": np.round(why.baseline, 4).tolist(),
         "features": base64_of(why.by_feature.astype(np.float32)),
         "windows": base64_of(why.by_window.astype(np.float32)),

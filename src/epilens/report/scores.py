@@ -20,12 +20,21 @@ _SHOWN = {
 
 
 def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
-    """Mean ± SD over seeds of the main metrics, one row per method; then what must be said."""
-    rows = []
-    for row in table.to_dict("records"):
-        cells = [_cell(row[name], row[f"{name}_sd"]) for name in _SHOWN]
+    """Mean ± SD over seeds of the main metrics, one row per method; then what must be said.
+
+    The best AUROC comes first; `*` marks the best of each column.
+    """
+    rows, best = [], {name: table[name].max() for name in _SHOWN}
+    for row in table.sort_values("auroc", ascending=False, kind="stable").to_dict("records"):
+        cells = [
+            _cell(row[name], row[f"{name}_sd"]) + "*" * (row[name] == best[name]) for name in _SHOWN
+        ]
         rows.append([row["method"], *cells, f"{row['ez_fraction_bias']:+.3f}"])
-    print_table("Patient-equal means ± SD over seeds", ["Method", *_SHOWN.values(), "Bias"], rows)
+    print_table(
+        "Patient-equal means ± SD over seeds; *: best of its column",
+        ["Method", *_SHOWN.values(), "Bias"],
+        rows,
+    )
     undefined = int(table["undefined_patients"].max())
     if undefined:
         say(f"{undefined} patients have one class only; ranking metrics leave them out")

@@ -57,7 +57,7 @@ function contributions() {
   const total = sums.reduce((t, one) => t + one.sum, 0);
   return [head,
     el('div', { class: 'bars' }, ...sums.sort((a, b) => b.sum - a.sum).flatMap((one) => bar(one, largest))),
-    el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with average evidence by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
+    el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with ${why.average} by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
 }
 
 function signed(value, digits) { return `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(digits)}`; }

@@ -1,0 +1,100 @@
+"""A lens localizes: its scores, each seizure alone, and contributions that can be checked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from new_patients import CONTACTS, cohort_cubes, the_files, write_edf
+
+from epilens.evidence.contact_table import PLACES, TERMS
+from epilens.localization import DEFAULT, localize
+from epilens.localization.explain import explain_lens
+from epilens.localization.sources import LensSource, open_source
+from epilens.methods import METHODS, Training
+from epilens.networks.lens import Lens
+from epilens.networks.model import LensMember, Model
+from epilens.testing import make_cube
+
+
+@pytest.fixture(scope="module")
+def model():
+    cubes = cohort_cubes()
+    parts = (cubes[::2], cubes[1::2])
+    lenses = [METHODS["lens"].fit(Training(fit, cubes[:1])).lens for fit in parts]
+    members = tuple(LensMember(0, str(i), lens) for i, lens in enumerate(lenses))
+    return Model(members, 0.5, 0.2, {"source": "test", "simulated": True})
+
+
+@pytest.fixture(scope="module")
+def cube():
+    return cohort_cubes(2)[1]
+
+
+@pytest.fixture(scope="module")
+def told(model, cube):
+    return explain_lens(model, cube, np.arange(cube.sizes["channel"]))
+
+
+def test_contributions_add_up_to_the_difference_of_the_scores(told, model, cube):
+    np.testing.assert_allclose(told.score, 1 - model.predict(cube)["p_nez"], atol=1e-12)
+    wanted = told.score - told.baseline
+    np.testing.assert_allclose(told.by_feature.sum(axis=(1, 2)), wanted, atol=1e-9)
+    np.testing.assert_allclose(told.by_window.sum(axis=(1, 2)), wanted, atol=1e-9)
+    assert told.residual < 1e-9
+    assert told.by_feature.shape[1] == len(told.views) == len(TERMS)
+
+
+def test_a_seizure_pushes_the_way_that_it_scores_alone(model, cube, told):
+    """The joint log odds are the mean of those of the seizures, so signs cannot contradict."""
+    one = Model(model.members[:1], 0.5, 0.2, {})
+    scores = LensSource(one).score(cube)
+    alone, joint = 1 - scores.per_seizure, 1 - scores.p_nez
+    assert (joint <= alone.max(axis=0) + 1e-12).all()
+    assert (joint >= alone.min(axis=0) - 1e-12).all()
+    parts = explain_lens(one, cube, np.arange(cube.sizes["channel"]))
+    by_seizure = parts.by_window.sum(axis=2)
+    np.testing.assert_array_equal(np.sign(by_seizure), np.sign(alone.T - parts.baseline[:, None]))
+
+
+def test_the_responsible_term_window_and_seizure_are_named(cube):
+    weight = np.zeros((len(PLACES), len(TERMS), cube.sizes["descriptor"]))
+    weight[0, TERMS.index("early"), 6] = 1.0
+    lens = Lens(np.zeros_like(weight), weight, 0.0)
+    model = Model((LensMember(0, "0", lens),), 0.5, 0.2, {})
+    x = cube["x"].copy()
+    inside = (cube["start_s"][1] >= -2) & (cube["stop_s"][1] <= 6)
+    x[1, :, 2, 6] = x[1, :, 2, 6] * np.where(inside, 50.0, 1.0)
+    x[0, :, 2, 6] = x[0, 0, 2, 6]
+    told = explain_lens(model, cube.assign(x=x), np.arange(cube.sizes["channel"]))
+    features = np.abs(told.by_feature[2])
+    assert np.unravel_index(features.argmax(), features.shape) == (TERMS.index("early"), 6)
+    windows = told.by_window[2]
+    assert windows[1].sum() > abs(windows[0].sum())
+    assert not windows[1][~inside.values].any()
+
+
+def test_a_contact_that_no_window_shows_in_a_seizure_still_adds_up(model, cube):
+    valid = cube["valid"].copy()
+    valid[0, :, 2] = False
+    told = explain_lens(model, cube.assign(valid=valid, x=cube["x"].where(valid, 0)), np.arange(6))
+    assert told.residual < 1e-9
+
+
+def test_one_seizure_of_one_contact_has_a_score(model):
+    cube = make_cube(channels=1, seizures=1, ez=0, fs=128.0)
+    assert np.isfinite(model.predict(cube)["p_nez"]).all()
+
+
+def test_the_page_of_a_lens_tells_terms(model):
+    found = localize(the_files(), model, onsets=[40, 40, 40])
+    assert found.about.title == "EpiLENS model (lens)"
+    assert found.scores.p_prq is None
+    assert any("average contact" in line for line in found.words[found.order[0]])
+
+
+def test_without_a_model_the_default_ranks_with_another_beside_it(tmp_path):
+    path = write_edf(tmp_path / "one.edf", CONTACTS)
+    found = localize([path], onsets=[40])
+    assert found.about.source == DEFAULT
+    assert [o.name for o in found.comparisons] == ["line-length-spread", "epileptogenicity-index"]
+    assert open_source(DEFAULT).method.training_free
