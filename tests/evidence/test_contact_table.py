@@ -39,10 +39,12 @@ def random_cube(seed: int = 0) -> xr.Dataset:
     start_s = np.stack([np.arange(-34.0, 34.0), np.arange(-34.0, 34.0) + 0.25])
     x = rng.lognormal(1.0, 0.5, (*start_s.shape, len(CHANNELS), len(KINDS)))
     rising = (start_s >= 3)[..., None] & (rng.random(len(CHANNELS)) < 0.5)
+    rising[0, :, -1] = start_s[0] >= 32  # two windows: too late to last
     x = np.where(rising[..., None], 12 * x, x)
     valid = rng.random(x.shape[:3]) < 0.9
     valid[1, :, 0] = False
-    valid[1, start_s[1] > 12] = False
+    valid[1, start_s[1] > 9] = False  # the block from 6 s has three windows at most
+    valid[0, -3:, -1] = True
     return xr.Dataset(
         {
             "x": (AXES, np.where(valid[..., None], x, 0).astype(np.float32)),
