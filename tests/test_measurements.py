@@ -83,9 +83,27 @@ def test_rows_on_real_features_teach_and_judge_other_patients(tmp_path, monkeypa
     rows = {row["what"]: row["value"] for row in real.measure(str(fit), str(test))}
     assert rows["logistic-z: AUROC"] > rows["line-length-spread: AUROC"] > 0.7
     assert rows["line-length-spread/shaft: AUROC"] > 0.7
-    assert "Real patients (2); labels are clinicians' onset contacts" in capsys.readouterr().out
+    assert rows["lens: AUROC"] > rows["line-length-spread: AUROC"]
+    out, err = capsys.readouterr()
+    assert "Real patients (2); labels are clinicians' onset contacts" in out
+    assert "EZ-AUPRC − line-length-spread (95 %)" in out
+    assert "real: lens (2 of 4 rows)" in err
     rows = {row["what"]: row["value"] for row in real.measure(str(fit))}
     assert rows["logistic-rank: AUROC"] > 0.9
+
+
+def test_lens_sees_features_of_any_unit_and_channels_that_a_run_lacks(tmp_path):
+    ours = table(patients=1).drop(index=[3])  # the first run lacks A4
+    theirs = ours.assign(hfo_std=1e-14 * ours["hfo_std"], ll_mean=ours["ll_mean"] + 5)
+    found = []
+    for i, frame in enumerate((ours, theirs)):
+        frame.to_parquet(tmp_path / f"{i}.parquet")
+        found.append(real.read(tmp_path / f"{i}.parquet")["0-0"])
+    assert found[0].table.x.shape == (16, 3, len(FEATURES), 1)
+    assert found[0].table.channels == tuple(found[0].channels)
+    np.testing.assert_allclose(found[0].table.x, found[1].table.x, atol=1e-9)
+    own = found[0].table.x[:, 0, :, 0]
+    assert np.isclose(own, found[0].z).mean() > 0.98  # all but what the bound cuts
 
 
 def test_files_that_make_no_sense_get_a_sentence(tmp_path):
