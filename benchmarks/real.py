@@ -7,8 +7,7 @@ of the second file by those of the first. Labels are the onset contacts that cli
 Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that
 teach, by their own out-of-fold scores. Classifiers have the settings of EpiLENS's rows; their
 columns are the 33 features, z-scored or ranked within each seizure, then averaged over seizures.
-`lens` is fitted by its own code, its penalty chosen inside the patients that teach; the features
-stand where its terms of descriptors do.
+`lens` is fitted by its own code; the features stand where its terms of descriptors do.
 """
 
 from __future__ import annotations
@@ -139,8 +138,8 @@ def classifier(name: str, columns: str) -> Fit:
 
 
 def lens(patients: Patients) -> Callable[[Patient], np.ndarray]:
-    """`lens` with its settings: the penalty is chosen inside these patients."""
-    fitted, _, _ = learn([(p.table, p.is_soz) for p in patients.values()], METHODS["lens"].settings)
+    """`lens` with its settings."""
+    fitted, _ = learn([(p.table, p.is_soz) for p in patients.values()], METHODS["lens"].settings)
     return lambda patient: fitted.p_nez_of(patient.table)
 
 

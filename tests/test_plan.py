@@ -96,7 +96,8 @@ def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
 
 def test_a_misspelt_plan_gets_the_shipped_names():
     with pytest.raises(
-        PlanError, match="name a shipped plan: demo, loco, loco-raw, paper, public, raw, smoke"
+        PlanError,
+        match="name a shipped plan: best, demo, loco, loco-raw, paper, public, raw, smoke",
     ):
         Plan.load("papper")
 

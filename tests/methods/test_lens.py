@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.metrics import roc_auc_score
 
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.ledger import selected_threshold
@@ -20,7 +19,6 @@ from epilens.methods.lens import (
     cross_fitted,
     fit_weights,
     learn,
-    mean_auroc,
     penalized,
 )
 from epilens.networks.lens import Lens
@@ -124,8 +122,8 @@ def test_a_patient_s_weight_does_not_grow_with_its_contacts():
     few, many = known_patients(2, seed=3)
     twice = (table_of(np.repeat(many[0].x, 2, axis=0)), np.repeat(many[1], 2))
     # In units of all contacts: the mean weight is 1.
-    ours = fit_weights([few, many], 0.1)
-    theirs = fit_weights([few, twice], 0.1 * 120 / 180)
+    ours = fit_weights([few, many], [0.1])
+    theirs = fit_weights([few, twice], [0.1 * 120 / 180])
     np.testing.assert_allclose(theirs.weight, ours.weight, rtol=1e-3, atol=1e-4)
 
 
@@ -154,38 +152,29 @@ def test_scores_that_point_the_wrong_way_or_have_one_class_stay_as_they_are():
     assert calibration([score], [np.zeros(40, bool)]) == (1.0, 0.0)
 
 
-def test_the_mean_auroc_is_scikit_learn_s_over_patients_with_both_classes():
-    rng = np.random.default_rng(4)
-    scores = [rng.normal(size=n).round(1) for n in (30, 50, 9)]
-    labels = [rng.random(30) < 0.3, rng.random(50) < 0.6, np.zeros(9, bool)]
-    wanted = np.mean([roc_auc_score(labels[i], scores[i]) for i in (0, 1)])
-    assert mean_auroc(scores, labels) == pytest.approx(wanted)
-    assert mean_auroc(scores[2:], labels[2:]) == 0
-
-
 def test_no_patient_is_scored_by_a_lens_that_was_fitted_on_it():
     patients = known_patients(7, contacts=30)
-    before = cross_fitted(patients, 0.1, 3)
+    settings = LensSettings(penalties=(0.1,), inner_folds=3)
+    before = cross_fitted(patients, settings)
     for i in range(7):
         changed = list(patients)
         changed[i] = patients[i][0], ~patients[i][1]
-        after = cross_fitted(changed, 0.1, 3)
+        after = cross_fitted(changed, settings)
         same = [np.array_equal(a, b) for a, b in zip(before, after, strict=True)]
         assert same == [j % 3 == i % 3 for j in range(7)]  # those of its fold, as it is held too
 
 
-def test_the_penalty_is_the_best_out_of_fold_and_the_stronger_of_equals():
+def test_weights_are_the_mean_over_the_penalties():
     patients = known_patients(6, contacts=30, seed=1)
-    labels = [is_ez for _, is_ez in patients]
-    settings = LensSettings(penalties=(1e-6, 0.01, 1.0))
-    _, C, _ = learn(patients, settings)
-    found = {c: mean_auroc(cross_fitted(patients, c, 5), labels) for c in settings.penalties}
-    assert found[C] == max(found.values()) > min(found.values())
-    assert learn(patients, LensSettings(penalties=(0.1, 0.1 + 1e-12)))[1] == 0.1
+    single = [fit_weights(patients, [C]) for C in (0.01, 1.0)]
+    both = fit_weights(patients, [0.01, 1.0])
+    np.testing.assert_allclose(both.weight, (single[0].weight + single[1].weight) / 2)
+    assert both.intercept == pytest.approx((single[0].intercept + single[1].intercept) / 2)
+    assert np.abs(single[0].weight).sum() < np.abs(single[1].weight).sum()
 
 
 def test_probabilities_are_those_of_a_known_model():
-    lens, _, crossed = learn(known_patients(40), LensSettings())
+    lens, crossed = learn(known_patients(40), LensSettings())
     assert np.corrcoef(lens.weight.ravel(), TRUE.ravel())[0, 1] > 0.98
     new = known_patients(40, seed=1)
     p_ez = np.concatenate([1 - lens.p_nez_of(table) for table, _ in new])
@@ -200,7 +189,7 @@ def test_probabilities_are_those_of_a_known_model():
 
 
 def test_the_parts_of_a_score_add_up():
-    lens = fit_weights(known_patients(4), 0.1)
+    lens = fit_weights(known_patients(4), [0.1])
     table = known_patients(1, seed=5)[0][0]
     parts = [(table.flat[3] - lens.mean.ravel()) * lens.weight.ravel()]
     assert lens.logit(table)[3] == pytest.approx(lens.intercept + np.sum(parts))
@@ -210,7 +199,7 @@ def test_the_parts_of_a_score_add_up():
 
 
 def test_a_lens_survives_its_tensors(cubes):
-    lens = fit_weights(known_patients(4), 0.1)
+    lens = fit_weights(known_patients(4), [0.1])
     again = Lens.of(lens.tensors())
     np.testing.assert_array_equal(again.weight, lens.weight)
     np.testing.assert_array_equal(again.mean, lens.mean)
@@ -238,7 +227,7 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     assert fitted.threshold == selected_threshold(kept)
     by_patient = {name: rows["p_nez"].to_numpy() for name, rows in kept.groupby("patient")}
     np.testing.assert_array_equal(by_patient["sub-05"], fitted.lens.p_nez(validation[0]))
-    _, _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())
+    _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())
     for cube, logit in zip(fit, crossed, strict=True):
         found = by_patient[cube.attrs["patient"]]
         np.testing.assert_allclose(found, expit(-logit))
@@ -289,4 +278,3 @@ def test_two_patients_are_enough(cubes):
     none = cubes[1].assign(is_ez=False & cubes[1]["is_ez"])
     fitted = fitted_on([cubes[0], none], cubes[5:6])
     assert np.isfinite(fitted.predict([blind(cubes[6])])["p_nez"]).all()
-    assert fitted.notes["C"] == LensSettings().penalties[0]  # nothing tells them apart

@@ -186,7 +186,7 @@ def read_windows(cube: xr.Dataset) -> Bools:
     every = np.ones(start_s.shape, bool)
     there = np.stack([read.get(name, every) for name in TERMS], axis=1)[..., None]
     own = there & valid[:, None]
-    others = there & valid.any(axis=2, keepdims=True)[:, None]
+    others = there & np.any(valid, axis=2)[:, None, :, None]
     return np.where(own.any(axis=2, keepdims=True), own, others)
 
 

@@ -32,7 +32,8 @@ class LensSettings:
     """What is chosen inside the fit patients, and how."""
 
     penalties: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1)
-    """Inverse strengths that are tried (scikit-learn's C); the stronger wins a tie."""
+    """Inverse strengths (scikit-learn's C). The mean of their weights is taken: few patients cannot
+    tell which is best, and a wrong choice costs more than the right one gains."""
     inner_folds: int = 5
     """Parts of the fit patients, each scored by the others."""
 
@@ -54,7 +55,7 @@ def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
     more than the validation patients alone, so the threshold depends less on chance.
     """
     fit = [(contact_table(cube), seen_labels(cube)) for cube in training.fit]
-    lens, C, crossed = learn(fit, settings)
+    lens, crossed = learn(fit, settings)
     unseen = [
         *zip(training.fit, (expit(-logit) for logit in crossed), strict=True),
         *((cube, lens.p_nez(cube)) for cube in training.validation),
@@ -68,49 +69,35 @@ def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
         threshold=threshold,
         threshold_from="fit patients out of fold, and validation patients",
         threshold_scores=pd.concat(rows, ignore_index=True),
-        notes={"C": C, "counts": evidence_counts([*training.fit, *training.validation])},
+        notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=lens.tensors(),
         lens=lens,
     )
 
 
-def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, float, list[Floats]]:
-    """A calibrated lens, its C, and the calibrated out-of-fold log odds of the patients.
+def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, list[Floats]]:
+    """A calibrated lens, and the calibrated out-of-fold log odds of the patients.
 
-    The penalty with the best mean AUROC out of fold is taken. Classes and patients weigh the same
-    in the fit; what that does to the log odds, and what the penalty does, is undone by a slope and
-    an intercept from the same out-of-fold scores.
+    Classes and patients weigh the same in the fit; what that does to the log odds, and what the
+    penalty does, is undone by a slope and a shift from the out-of-fold log odds.
     """
-    tried = {C: cross_fitted(patients, C, settings.inner_folds) for C in settings.penalties}
-    labels = [is_ez for _, is_ez in patients]
-    C = max(tried, key=lambda C: mean_auroc(tried[C], labels))
-    slope, shift = calibration(tried[C], labels)
-    lens = fit_weights(patients, C)
+    crossed = cross_fitted(patients, settings)
+    slope, shift = calibration(crossed, [is_ez for _, is_ez in patients])
+    lens = fit_weights(patients, settings.penalties)
     calibrated = Lens(lens.mean, slope * lens.weight, slope * lens.intercept + shift)
-    return calibrated, C, [slope * logit + shift for logit in tried[C]]
+    return calibrated, [slope * logit + shift for logit in crossed]
 
 
-def cross_fitted(patients: Labelled, C: float, folds: int) -> list[Floats]:
+def cross_fitted(patients: Labelled, settings: LensSettings) -> list[Floats]:
     """Log odds of every patient by a lens of the others."""
-    folds = min(folds, len(patients))
+    folds = min(settings.inner_folds, len(patients))
     scores: dict[int, Floats] = {}
     for fold in range(folds):
         held = range(fold, len(patients), folds)
-        lens = fit_weights([one for i, one in enumerate(patients) if i not in held], C)
+        others = [one for i, one in enumerate(patients) if i not in held]
+        lens = fit_weights(others, settings.penalties)
         scores |= {i: lens.logit(patients[i][0]) for i in held}
     return [scores[i] for i in range(len(patients))]
-
-
-def mean_auroc(scores: Sequence[Floats], labels: Sequence[Bools]) -> float:
-    """Over the patients with both classes; 0 where there are none."""
-    from scipy.stats import rankdata
-
-    found = [0.0]
-    for score, is_ez in zip(scores, labels, strict=True):
-        n, others = int(is_ez.sum()), int((~is_ez).sum())
-        if n and others:
-            found.append((rankdata(score)[is_ez].sum() - n * (n + 1) / 2) / (n * others))
-    return float(np.mean(found[1:] or found))
 
 
 def calibration(scores: Sequence[Floats], labels: Sequence[Bools]) -> tuple[float, float]:
@@ -129,14 +116,19 @@ def calibration(scores: Sequence[Floats], labels: Sequence[Bools]) -> tuple[floa
     return (slope, shift) if slope > 0 else (1.0, 0.0)
 
 
-def fit_weights(patients: Labelled, C: float) -> Lens:
-    """Logistic regression in which patients weigh the same, and so do the classes within each."""
+def fit_weights(patients: Labelled, penalties: Sequence[float]) -> Lens:
+    """Logistic regression in which patients weigh the same, and so do the classes within each.
+
+    Mean of the weights over the penalties.
+    """
     tables = [table for table, _ in patients]
     x = np.concatenate([table.flat for table in tables])
     is_ez = np.concatenate([labels for _, labels in patients])
     weight = np.concatenate([balanced(labels) for _, labels in patients])
-    mean, scaled, intercept = penalized(x, is_ez, weight, C)
-    shape = tables[0].x.shape[1:]
+    fits = [penalized(x, is_ez, weight, C) for C in penalties]
+    mean, shape = fits[0][0], tables[0].x.shape[1:]
+    scaled = np.mean([weights for _, weights, _ in fits], axis=0)
+    intercept = float(np.mean([at_mean for _, _, at_mean in fits]))
     return Lens(mean.reshape(shape), scaled.reshape(shape), intercept)
 
 

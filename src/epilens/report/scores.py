@@ -27,7 +27,8 @@ def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
     rows, best = [], {name: table[name].max() for name in _SHOWN}
     for row in table.sort_values("auroc", ascending=False, kind="stable").to_dict("records"):
         cells = [
-            _cell(row[name], row[f"{name}_sd"]) + "*" * (row[name] == best[name]) for name in _SHOWN
+            _cell(row[name], row[f"{name}_sd"]) + ("*" if row[name] == best[name] else "")
+            for name in _SHOWN
         ]
         rows.append([row["method"], *cells, f"{row['ez_fraction_bias']:+.3f}"])
     print_table(

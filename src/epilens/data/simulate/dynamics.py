@@ -25,16 +25,16 @@ class Dynamics:
     """Log gain that onset contacts have on top, at rest."""
     onset_gain_sd: float = 0.1
     """How much that differs between patients."""
-    onset_slow_sd: float = 0.42
+    onset_slow_sd: float = 0.5
     """How much their activity below 30 Hz differs at rest, between patients."""
-    onset_fast: float = -0.04
+    onset_fast: float = -0.07
     """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f)."""
     restless: Bands = (0.12, 0.10, 0.10, 0.10, 0.10, 0.10)
     """SD of slow changes of a band's log amplitude, at rest and in seizures."""
 
     strength: float = 1.4
     """Typical size of an ictal change."""
-    most: float = 3.2
+    most: float = 3.5
     """No change is larger: recorded bands grow by log amplitudes of up to 3.8."""
     strength_sd: float = 0.3
     """SD of its logarithm over patients."""
@@ -43,7 +43,7 @@ class Dynamics:
     general: float = -0.7
     """Drive of contacts outside the onset zone; the larger, the more of them take part."""
     general_sd: float = 0.55
-    onset_drive: float = 1.58
+    onset_drive: float = 1.7
     """Drive of onset contacts on top."""
     onset_drive_sd: float = 0.02
     """How much that differs between patients."""
@@ -51,20 +51,20 @@ class Dynamics:
     """Drive of contacts just beside the onset zone on top."""
     spread_mm: float = 15.0
     """Distance over which that fades."""
-    lasting: float = 0.52
+    lasting: float = 0.62
     """SD of the drive that contacts have in all seizures of a patient, alike in neighbours."""
     contact: float = 0.45
     """The same, of each contact by itself."""
     passing: float = 1.0
     """SD of the drive that it has in one seizure."""
-    onset_luck: float = 0.35
+    onset_luck: float = 0.45
     """How much of what neighbours share (gain, drives) moves the onset zone as a whole: by nearly
     all of it, some patients' onset contacts would be the quietest of all."""
     reach_mm: float = 45.0
     """Distance over which neighbours have that in common."""
-    share: float = 0.44
+    share: float = 0.5
     """Share of the drive's variance that all contacts of an electrode have in common."""
-    early: Bands = (-0.20, -0.05, 0.20, 1.12, 1.14, 0.92)
+    early: Bands = (-0.20, -0.05, 0.20, 1.05, 1.10, 0.88)
     """Size by band in the first seconds, after the drive."""
     late: Bands = (0.30, 0.38, 0.42, 0.70, 0.60, 0.45)
     """Size by band once the seizure has built up."""
@@ -83,7 +83,7 @@ class Dynamics:
     """Factor on it in the onset zone."""
     spike_size: float = 5.2
     """In units of the contact's RMS."""
-    spike_turns: float = 0.13
+    spike_turns: float = 0.1
     """Share of a contact's spikes that point the other way."""
     spike_growth: float = 0.4
     """How they grow with the size of the ictal change (exponent)."""

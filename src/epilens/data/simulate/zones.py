@@ -43,23 +43,25 @@ class Zones:
 def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
     """Zones of one patient; exactly `size` contacts are annotated as EZ."""
     nobody = np.zeros(len(implant.names), bool)
+    # A stream of its own: what people make of an onset must not change the seizures.
+    people = rng.spawn(1)[0]
     if rule == "soz":
         onset = _onset(rng, implant, size)
-        soz = _misread(rng, implant, onset)
+        soz = _misread(people, implant, onset)
         return Zones(onset, soz, nobody, soz)
     if rule == "either":
         # Jaccard of onset zone and resection: median 0.29, quartiles 0.07 and 0.50 in 64 implants.
         overlap = round(float(rng.beta(0.9, 1.9)) * size)
         only_soz = round((size - overlap) * float(rng.uniform(0.03, 0.25)))
         onset = _onset(rng, implant, max(1, overlap + only_soz))
-        soz = _misread(rng, implant, onset)
-        resected = _resection(rng, implant, soz, overlap, size - int(soz.sum()))
+        soz = _misread(people, implant, onset)
+        resected = _resection(people, implant, soz, overlap, size - int(soz.sum()))
         return Zones(onset, soz, resected, soz | resected)
     (least, most), inside = _SURGERY[rule]
     onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(least, most)))))
-    soz = _misread(rng, implant, onset)
+    soz = _misread(people, implant, onset)
     taken = min(size, max(1, round(inside * int(soz.sum()))))
-    resected = _resection(rng, implant, soz, taken, size - taken)
+    resected = _resection(people, implant, soz, taken, size - taken)
     return Zones(onset, soz, resected, resected)
 
 
