@@ -59,6 +59,8 @@ class Explanation:
     """What the first axis of `by_feature` is: views of the networks, or terms of a lens."""
     average: str = "average evidence"
     """What a contact is compared with."""
+    others: str = "and the others stayed as they are"
+    """What is done about the other contacts."""
 
     @property
     def residual(self) -> float:
@@ -119,7 +121,8 @@ def explain_lens(model: Model, cube: xr.Dataset, order: NDArray[np.int64]) -> Ex
         baseline += average / many
         score += here / many
     explained = (by_feature[order], by_window[order], baseline[order], score[order])
-    return Explanation(order, *explained, TERMS, "the evidence of this patient's average contact")
+    average = "the evidence of this patient's average contact"
+    return Explanation(order, *explained, TERMS, average, "its neighbours and electrode included")
 
 
 def _of_branch(

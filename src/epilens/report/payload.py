@@ -158,6 +158,7 @@ def _why(localized: Localization) -> dict[str, Any] | None:
         "contacts": why.contacts.tolist(),
         "views": [VIEW_WORDS[view] for view in why.views],
         "average": why.average,
+        "others": why.others,
         "baseline": np.round(why.baseline, 4).tolist(),
         "features": base64_of(why.by_feature.astype(np.float32)),
         "windows": base64_of(why.by_window.astype(np.float32)),

@@ -31,7 +31,7 @@ function buildAbout() {
     el('div', {}, el('h3', {}, 'Seizures used'), list(used),
       data.leftOut.length ? el('h3', {}, 'Seizures left out') : null, data.leftOut.length ? list(data.leftOut) : null),
     el('div', {}, data.dropped.length ? el('h3', {}, 'Channels left out') : null, data.dropped.length ? list(data.dropped) : null,
-      el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels]) => about.isModel || !forModels).map(([, line]) => el('li', {}, line)))));
+      el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels, line]) => line && (about.isModel || !forModels)).map(([, line]) => el('li', {}, line)))));
   const keys = el('span', { class: 'keys' }, el('kbd', {}, '/'), ' search, ', el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous contact, ', el('kbd', {}, 'r'), ' threshold back to its locked value; arrow keys in table, implant and heatmap.');
   fill('footer', el('span', {}, `${data.software}, plan ${data.about.plan}. `), keys);
 }
@@ -42,7 +42,7 @@ const READING = [
   [true, 'P(EZ) is a probability as far as the training cohort is like this patient.'],
   [true, 'The threshold was locked before this patient was seen. Moving the slider changes the display, never the decision.'],
   [true, 'A set of stated coverage holds, on average over out-of-fold patients, at least that share of the EZ contacts.'],
-  [true, 'Contributions answer: how would the score change if this contact had average evidence, and the others stayed as they are?'],
+  [true, data.why ? `Contributions answer: how would the score change if this contact had ${data.why.average}, ${data.why.others}?` : null],
   [false, 'Z-Δ compares a window with the same contact before onset, in that seizure, in its own standard deviations.'],
   [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be seen.'],
 ];
