@@ -90,7 +90,7 @@ def _sentence(d: int, c: int, timing: Timing, shown: Bools, strength: float) -> 
     first_s = _median(timing.at_s[:, c, d], timing.deviates[:, c, d])
     return (
         f"{name[0].upper()}{name[1:]} {moves} {_amount(abs(strength))} SD {side} its own pre-onset "
-        f"level at {first_s:+.0f} s{_lead(d, c, timing)}, in {n} of {of} "
+        f"level at {round(first_s):+d} s{_lead(d, c, timing)}, in {n} of {of} "
         f"{'seizure' if of == 1 else 'seizures'}."
     )
 
@@ -159,7 +159,7 @@ def _most_in(by_window: Floats, middle_s: Floats, change: float) -> str:
     # A window alone is noise; five in a row are a stretch of time.
     smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
     around = float(middle_s[seizure, int(smooth.argmax())])
-    place = f"around {around:+.0f} s"
+    place = f"around {round(around):+d} s"
     return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
 
 

@@ -63,7 +63,7 @@ function bytesOf(text) {
 function number(value, digits = 2) { return value === null || value === undefined ? '–' : value.toFixed(digits); }
 function percent(value) { return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`; }
 function seconds(value) {
-  return value === null || value === undefined ? '–' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)} s`;
+  return value === null || value === undefined ? '–' : `${value > -0.05 ? '+' : '−'}${Math.abs(value).toFixed(1)} s`;
 }
 function short(s) { return `S${s + 1}`; }
 function plural(n, one, many = `${one}s`) { return `${n} ${n === 1 ? one : many}`; }
