@@ -83,6 +83,7 @@ def test_differences_are_paired_and_leave_out_undefined_patients():
     [
         ((0.1, 0.05, 0.2), "x: better by +0.100 (95 % +0.050 to +0.200)"),
         ((-0.1, -0.2, -0.05), "x: worse by -0.100 (95 % -0.200 to -0.050)"),
+        ((0.0, 0.0, 0.0), "x: the very same scores"),
         ((0.1, -0.05, 0.2), "x: no difference beyond chance, +0.100 (95 % -0.050 to +0.200)"),
     ],
 )
