@@ -1,7 +1,8 @@
 """`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
 
 Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
-several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features.
+several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning`
+trains for about half an hour and takes options (`learning --help`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize")
-LONG = ("cohort", "simulation", "real")
+LONG = ("cohort", "simulation", "real", "learning")
+WITH_ARGUMENTS = ("real", "learning")
+"""What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 
 
 def main(names: list[str]) -> int:
-    names, files = (["real"], names[1:]) if names[:1] == ["real"] else (names, [])
+    own = bool(names) and names[0] in WITH_ARGUMENTS
+    names, arguments = (names[:1], names[1:]) if own else (names, [])
     unknown = set(names) - {*QUICK, *LONG}
     if unknown:
         print(f"benchmarks: unknown {', '.join(sorted(unknown))}; known: {', '.join(QUICK + LONG)}")
@@ -28,7 +32,7 @@ def main(names: list[str]) -> int:
     missed = 0
     RESULTS.mkdir(exist_ok=True)
     for name in names or QUICK:
-        rows = import_module(f"benchmarks.{name}").measure(*files)
+        rows = import_module(f"benchmarks.{name}").measure(*arguments)
         print(f"\n{name}")
         for row in rows:
             goal = row.get("goal", "")
