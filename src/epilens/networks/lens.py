@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 import xarray as xr
 from scipy.special import expit
-from torch import Tensor
 
 from epilens.arrays import Floats
 from epilens.evidence.contact_table import ContactTable, contact_table, with_context
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Lens:
 
     def tensors(self) -> dict[str, Tensor]:
         """For a checkpoint or a model's file."""
+        import torch  # heavy, and only needed here
+
         arrays = {"mean": self.mean, "weight": self.weight, "intercept": np.array(self.intercept)}
         return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
