@@ -389,7 +389,8 @@ def model_show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],
 ) -> None:
     """Check a model's files and print its card."""
-    from epilens.networks.model import card, open_model, read_model_json
+    from epilens.networks.card import card
+    from epilens.networks.model import open_model, read_model_json
 
     open_model(path)
     typer.echo(card(read_model_json(path)))

@@ -16,12 +16,12 @@ from epilens.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.card import assured
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import (
     Branch,
     Member,
     Model,
-    assured,
     open_model,
     save_model,
     sign,

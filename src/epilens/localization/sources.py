@@ -26,8 +26,9 @@ from epilens.localization.trained_on import (
     other_layout,
 )
 from epilens.methods import METHODS, Method, Training
+from epilens.networks.card import assured, made_of, reached
 from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.model import Branch, Model, assured, made_of, open_model, reached
+from epilens.networks.model import Branch, Model, open_model
 from epilens.plan import Plan
 
 

@@ -1,0 +1,75 @@
+"""The model card: what people must know of a model before they use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from epilens.evidence.released_descriptors import which_descriptors
+
+_SIMULATED = ("**Trained on simulated patients: no result of it is clinical evidence.**", "")
+
+
+def card(tree: Mapping[str, Any]) -> str:
+    """The model card: what people must know before they use it."""
+    about = tree["about"]
+    cohort = about.get("cohort", {})
+    lines = [
+        "# EpiLENS model",
+        "",
+        "**For research, not for diagnosis.**",
+        "",
+        *(_SIMULATED if about.get("simulated") else ()),
+        *(f"- {what}: {text}" for what, text in made_of(tree)),
+        f"- called EZ where p_nez is below {tree['threshold']:g}",
+        f"- source: {about.get('source', 'unknown')}",
+        f"- trained on the descriptors: {which_descriptors(tree['descriptors'])}",
+        f"- plan digest: {about.get('plan_digest', 'none')}",
+        *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
+        *(f"- {line}" for line in reached(about)),
+        *(f"- {line}" for line in assured(tree.get("assurance", {}))),
+        *(f"- note: {note}" for note in about.get("notes", [])),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a model's members are, in pairs; from `kind`, `members` and `weight`."""
+    many = len(tree["members"])
+    if tree.get("kind") == "lens":
+        return [("members", f"{many} (folds), each a lens: one weight per term of a contact")]
+    return [
+        ("members", f"{many} (seeds × folds), each PRQ-Net and BCR-Net"),
+        ("fusion", f"{1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net"),
+    ]
+
+
+def reached(about: Mapping[str, Any]) -> list[str]:
+    """How good the model was on patients that its members never fitted."""
+    figures = about.get("out_of_fold")
+    if not figures:
+        return []
+    return [
+        f"out of fold, mean over {figures['patients']} patients: AUROC {figures['auroc']:.3f}, "
+        f"EZ-AUPRC {figures['ez_auprc']:.3f}"
+    ]
+
+
+def assured(assurance: Mapping[str, Any]) -> list[str]:
+    """What a model knows about how sure it is, one line each."""
+    if not assurance:
+        return ["no calibration, no set of stated coverage, no distance to a training cohort"]
+    calibration = assurance["calibration"]
+    lines = [
+        f"calibrated on {assurance['patients']} out-of-fold patients (Platt): Brier score "
+        f"{calibration['brier_raw']:.3f} before, {calibration['brier']:.3f} after"
+    ]
+    for kept in assurance["sets"]:
+        if kept["cut"] is None:
+            lines.append(f"set for coverage {kept['coverage']:.0%}: too few patients, all contacts")
+            continue
+        lines.append(
+            f"set for coverage {kept['coverage']:.0%}: p_nez up to {kept['cut']:.3f}; holds "
+            f"{kept['reached']:.0%} of EZ contacts out of fold, {kept['share']:.0%} of all contacts"
+        )
+    return lines
