@@ -149,7 +149,7 @@ def seizure_index(piece: Piece, plan: IndexPlan, settings: Index = MEASURED) -> 
     risen = start >= 0
     if not risen.any():
         return np.zeros(len(ratio))
-    delay_s = (start - start[risen].min()) * step_s
+    delay_s = np.where(risen, start - start[risen].min(), 0) * step_s
     # The sum from detection over H, from the running sum with a zero in front.
     total = np.concatenate([np.zeros((len(ratio), 1)), ratio.cumsum(1)], axis=1)
     last = np.minimum(start + round(plan.duration_s / step_s), ratio.shape[1])
