@@ -28,6 +28,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import nn
 
+from benchmarks.simulation import drawn_recordings
 from benchmarks.timing import row
 from epilens.data.simulate.patients import SimulatedPatient, make_patients
 from epilens.data.simulate.shapes import SHAPES
@@ -43,7 +44,6 @@ from epilens.networks.encoder import ChannelAttention
 from epilens.networks.loop import Schedule, train_epochs
 from epilens.networks.training import Lesson, PatientTensors, _step, as_tensors, build, predict
 from epilens.plan import Plan, TrainingPlan
-from epilens.testing import make_recording
 from epilens.thresholds import confusion_metrics, grid_metrics, select_threshold
 
 Floats = NDArray[np.floating[Any]]
@@ -145,20 +145,7 @@ def drawn_patients(shape: str) -> Iterator[tuple[str, SimulatedPatient]]:
 
 def as_cube(name: str, patient: SimulatedPatient) -> xr.Dataset:
     """The patient's cube with the EZ that its center annotates; all seizures, all good channels."""
-    good = np.flatnonzero(patient.implant.good)
-    names = [patient.implant.names[i] for i in good]
-    parts = []
-    for known in patient.runs:
-        if known.oddity:
-            continue
-        run = replace(known, fs=RATE_HZ, lacks=())
-        about: dict[str, Any] = {
-            "start_s": -run.onset_s,
-            "signal": patient.signal(run)[good],
-            "is_ez": tuple(map(bool, patient.zones.annotated[good])),
-            "mains_hz": float(patient.center.mains_hz),
-        }
-        parts.append(make_recording(name, f"run-{run.number:02d}", RATE_HZ, names, **about))
+    parts = drawn_recordings(patient, name, RATE_HZ, patient.zones.annotated)
     return describe(parts, Plan())
 
 

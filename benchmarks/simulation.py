@@ -24,6 +24,7 @@ from benchmarks.seizure_features import FEATURES, auroc, contact_features
 from benchmarks.timing import row
 from epilens.data.bids import read_bids, read_cohort
 from epilens.data.contacts import parse_contact
+from epilens.data.recording import Recording
 from epilens.data.simulate import simulate
 from epilens.data.simulate.patients import SimulatedPatient, make_patients
 from epilens.data.simulate.shapes import EAST
@@ -87,32 +88,42 @@ def features_of_files(root: Path, name: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def in_memory(patient: SimulatedPatient, earlier_s: float) -> Any:
-    """Cube and signals of a patient; onset `earlier_s` before the annotated one."""
+def drawn_recordings(
+    patient: SimulatedPatient, name: str, fs: float, ez: np.ndarray, earlier_s: float = 0.0
+) -> list[Recording]:
+    """All seizures and good channels of a patient in memory, at one rate.
+
+    ez : mask over the contacts of the implant. earlier_s : onset so long before the annotated one,
+    and then nothing of the seizure, which can begin some seconds before its mark.
+    """
     good = np.flatnonzero(patient.implant.good)
-    names = [patient.implant.names[i] for i in good]
     parts = []
     for known in patient.runs:
         if known.oddity:
             continue
-        drawn = replace(known, fs=RATE_HZ, lacks=())
+        drawn = replace(known, fs=fs, lacks=())
         signal = patient.signal(drawn)[good]
         if earlier_s:
-            # Nothing of the seizure: it can begin some seconds before its mark.
-            signal = signal[:, : round((drawn.onset_s - max(drawn.lead_s, 0.0)) * RATE_HZ)]
+            signal = signal[:, : round((drawn.onset_s - max(drawn.lead_s, 0.0)) * fs)]
         parts.append(
             make_recording(
-                patient.name,
+                name,
                 f"run-{drawn.number:02d}",
-                RATE_HZ,
-                names,
+                fs,
+                [patient.implant.names[i] for i in good],
                 start_s=earlier_s - drawn.onset_s,
                 signal=signal,
-                is_ez=tuple(map(bool, patient.zones.onset[good])),
+                is_ez=tuple(map(bool, ez[good])),
                 mains_hz=float(patient.center.mains_hz),
             )
         )
+    return parts
+
+
+def in_memory(patient: SimulatedPatient, earlier_s: float) -> Any:
+    """Cube and signals of a patient; onset `earlier_s` before the annotated one."""
     plan = Plan()
+    parts = drawn_recordings(patient, patient.name, RATE_HZ, patient.zones.onset, earlier_s)
     return joined(describe(parts, plan), make_signals(parts, plan)), plan
 
 

@@ -346,7 +346,7 @@ def localize(
 
     Research use only, not for diagnosis. Prints the page's path.
     """
-    from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
+    from epilens.localization import Request
     from epilens.report.localized import (
         read_onset_list,
         read_resection,
@@ -356,10 +356,9 @@ def localize(
     )
 
     source, recordings = split_source(given)
-    beside = () if source else DEFAULT_COMPARED
     request = Request(
         patient=recordings,
-        model=source or DEFAULT,
+        model=source,
         onsets=read_onset_list(onset or ()),
         electrodes=electrodes,
         space=space,
@@ -367,7 +366,7 @@ def localize(
         exclude=split_names(exclude or ()),
         plan=None if plan is None else _plan(plan, None, None),
         resected=read_resection(resected),
-        compare=compare or beside,
+        compare=compare or (),
         force_descriptors=force_descriptors,
     )
     typer.echo(run_localize(request, out))

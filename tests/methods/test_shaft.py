@@ -11,13 +11,14 @@ import training_free_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epilens.data.contacts import contact_of
 from epilens.errors import EpilensError, PlanError
 from epilens.evaluation.ledger import cell_threshold
 from epilens.evaluation.protocol import run, trained_parts
 from epilens.evaluation.run import Run
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, all_parts, method_inputs
-from epilens.methods.shaft import contact_of, smoothed
+from epilens.methods.shaft import smoothed
 from epilens.plan import Plan, Runtime, ShaftPlan
 from epilens.testing import check_method, make_cohort, make_patient
 

@@ -22,7 +22,7 @@ def test_what_exists_and_is_no_model_is_a_recording(tmp_path):
     folder.mkdir()
     file.write_bytes(b"")
     for given in ([str(folder)], [str(file), "b.edf"], [str(tmp_path / "gone.edf")]):
-        assert split_source(given) == ("", [Path(one) for one in given])
+        assert split_source(given) == (None, [Path(one) for one in given])
 
 
 def test_a_model_that_is_not_there_is_not_taken_for_a_recording():

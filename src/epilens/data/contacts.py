@@ -216,3 +216,20 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
 def shaft_names(channels: Iterable[str]) -> frozenset[str]:
     """Shafts of channels, in capitals."""
     return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))
+
+
+def contact_of(channel: str) -> Contact | None:
+    """Where a channel lies; a bipolar pair (`A1-A2`) lies where its first contact does."""
+    return next(iter(contacts_of_channel(channel)), None)
+
+
+def along_shafts(channels: Iterable[str]) -> list[tuple[list[int], list[int]]]:
+    """Positions among the channels and numbers of the contacts of each shaft, by names."""
+    shafts: dict[str, tuple[list[int], list[int]]] = {}
+    for i, channel in enumerate(channels):
+        contact = contact_of(str(channel))
+        if contact is not None:
+            members, numbers = shafts.setdefault(contact.shaft, ([], []))
+            members.append(i)
+            numbers.append(contact.number)
+    return list(shafts.values())

@@ -16,7 +16,7 @@ import numpy as np
 from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
-from epilens.evaluation.execution import one_thread
+from epilens.evaluation.execution import one_thread, open_once
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.cube import taught
@@ -49,6 +49,8 @@ class Task:
     fold: str
     held: Mapping[str, str]
     """Fold in which each patient is held out."""
+    keys: Mapping[str, str]
+    """Of the cubes."""
     cohort: Cohort
     plan: Plan
 
@@ -88,10 +90,10 @@ def train(
     centers = {name: cube.attrs["center"] for name, cube in cubes.items()}
     split = five_fold(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
     held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
-    held = {name: held[name] for name in cubes}
+    keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
     seeds = plan.seeds if METHODS[PARTS[method][0]].seeded else plan.seeds[:1]
     tasks = [
-        Task(part, seed, fold, held, cohort, plan)
+        Task(part, seed, fold, held, keys, cohort, plan)
         for seed in seeds
         for fold in sorted(set(held.values()))
         for part in PARTS[method]
@@ -122,7 +124,10 @@ def train(
 def _fit(task: Task) -> Done:
     """Fit one part on one thread, and score who was held out."""
     with one_thread():
-        cubes = {name: taught(task.cohort[name]) for name in task.held}
+        cubes = {
+            name: taught(open_once(task.cohort.path(name), "cube", key))
+            for name, key in task.keys.items()
+        }
         out = [cubes[name] for name in cubes if task.held[name] == task.fold]
         fit = [cubes[name] for name in cubes if task.held[name] != task.fold]
         fitted: Any = METHODS[task.method].fit(Training(fit, out, task.seed, task.plan))
@@ -157,15 +162,14 @@ def _members(
 
 
 def _figures(p_nez: Sequence[Floats], is_ez: Sequence[Bools]) -> dict[str, float | int]:
-    """How good the out-of-fold scores are: means over patients with both classes."""
+    """How good the out-of-fold scores are: means over patients with both classes, if any."""
     found = [
         ranking_metrics(p, ez) for p, ez in zip(p_nez, is_ez, strict=True) if 0 < ez.sum() < len(ez)
     ]
-    return {
-        "patients": len(found),
-        "auroc": float(np.mean([one["auroc"] for one in found])) if found else float("nan"),
-        "ez_auprc": float(np.mean([one["ez_auprc"] for one in found])) if found else float("nan"),
-    }
+    if not found:
+        return {}
+    means = {name: float(np.mean([one[name] for one in found])) for name in ("auroc", "ez_auprc")}
+    return {"patients": len(found), **means}
 
 
 def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _run_alone(cell: Cell) -> None:
 
 
 @lru_cache(maxsize=256)
-def _open(path: Path, beside: str, key: str) -> xr.Dataset:
+def open_once(path: Path, beside: str, key: str) -> xr.Dataset:
     """Cubes stay in memory between the cells of a process; the key makes a changed one another."""
     return open_patient(path, beside)
 
@@ -90,7 +90,7 @@ def run_cell(cell: Cell) -> None:
     """Fit, predict blind, choose one threshold on validation patients, write all of it."""
     method, keys = METHODS[cell.method], cell.inputs["patients"]
     cubes = {
-        part: [_open(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
+        part: [open_once(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
     own, held = ([taught(cube) for cube in cubes[part]] for part in ("fit", "validation"))

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.arrays import Bools, Floats
-from epilens.data.contacts import contacts_of_channel
+from epilens.data.contacts import along_shafts
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 
@@ -106,15 +106,9 @@ def context_weights(channels: Sequence[str]) -> tuple[Floats, Floats]:
     The next contacts on the electrode count twice as much as those after them. A contact without
     any, or whose name tells no electrode, stands for them itself.
     """
-    contacts = [next(iter(contacts_of_channel(name)), None) for name in channels]
     near, shaft = np.eye(len(channels)), np.eye(len(channels))
-    members: dict[str, list[int]] = {}
-    for i, contact in enumerate(contacts):
-        if contact is not None:
-            members.setdefault(contact.shaft, []).append(i)
-    for of_shaft in members.values():
-        number = np.array([contacts[i].number for i in of_shaft])  # ty: ignore
-        apart = np.abs(number[:, None] - number)
+    for of_shaft, numbers in along_shafts(channels):
+        apart = np.abs(np.subtract.outer(numbers, numbers))
         weight = (apart == 1) + 0.5 * (apart == 2)
         total = weight.sum(axis=1, keepdims=True)
         alone = np.eye(len(of_shaft))
@@ -131,23 +125,18 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
     activity waxes and wanes is taken as it is, so that the loud parts count.
     """
     raw = cube["x"].values.astype(np.float64)
-    valid, start_s, stop_s = (cube[name].values for name in ("valid", "start_s", "stop_s"))
+    valid, start_s = cube["valid"].values, cube["start_s"].values
     level, size = raw.copy(), raw.copy()
     for i, row in enumerate(rows_of(cube["descriptor"].values.tolist())):
         if row.name.startswith("log_"):
             size[..., i] = np.exp(np.clip(raw[..., i], -50, 50))
         elif row.log_level:
             level[..., i] = np.log(np.abs(raw[..., i]) + 1e-12)
-
-    def within(first: float, last: float) -> Bools:
-        inside = (start_s >= first - 1e-6) & (stop_s <= last + 1e-6)
-        return valid & inside[..., None]
-
-    at_rest = valid & is_reference(cube).values[..., None]
-    rest, noise = _mean(level, at_rest), _spread(level, at_rest)
-    after = (_mean(level, valid & (start_s >= 0)[..., None]) - rest) / (noise + 1e-6)
+    where = {name: valid & windows[..., None] for name, windows in _term_windows(cube).items()}
+    rest, noise = _mean(level, where["rest"]), _spread(level, where["rest"])
+    after = (_mean(level, where["change"]) - rest) / (noise + 1e-6)
     firsts = np.arange(BLOCKS_FROM_S, -BLOCKS_FROM_S - BLOCK_S + 1e-6, BLOCK_S)
-    blocks = [within(first, first + BLOCK_S) for first in firsts]
+    blocks = [valid & _within(cube, first, first + BLOCK_S)[..., None] for first in firsts]
     told = np.stack([block.sum(axis=1) >= LEAST_IN_BLOCK for block in blocks], axis=1)
     levels, sizes = (
         np.stack([np.nan_to_num(_mean(v, b)) for b in blocks], axis=1) for v in (level, size)
@@ -156,15 +145,15 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
         "mean": _mean(level, valid),
         "rest": rest,
         "level": _mean(size, valid),
-        **{name: _mean(level, within(*span)) - rest for name, span in SPANS_S.items()},
+        **{name: _mean(level, where[name]) - rest for name in SPANS_S},
         "change": np.sign(after) * np.log1p(np.abs(after)),
         "waves": _spread(levels, told),
         "swells": _spread(sizes, told),
         "largest": _largest(sizes, told),
         "highest": _largest(levels, told),
         "restless": _spread(level, valid),
-        "peak": _largest(level, valid & (start_s >= LOOKS_FROM_S / 2)[..., None]) - rest,
-        "begins": _begins(level - rest[:, None], noise, valid, start_s),
+        "peak": _largest(level, where["peak"]) - rest,
+        "begins": _begins(level - rest[:, None], noise, where["begins"], start_s),
     }
     return np.stack([terms[name] for name in TERMS], axis=2)
 
@@ -174,20 +163,29 @@ def read_windows(cube: xr.Dataset) -> Bools:
 
     Where it has none of them, those of the other contacts: its neighbours speak for it.
     """
-    start_s, stop_s, valid = (cube[name].values for name in ("start_s", "stop_s", "valid"))
-    read = {
-        "rest": is_reference(cube).values,
-        "change": start_s >= 0,
-        "peak": start_s >= LOOKS_FROM_S / 2,
-        "begins": start_s >= LOOKS_FROM_S,
-    }
-    for name, (first, last) in SPANS_S.items():
-        read[name] = (start_s >= first - 1e-6) & (stop_s <= last + 1e-6)
-    every = np.ones(start_s.shape, bool)
+    valid, read = cube["valid"].values, _term_windows(cube)
+    every = np.ones(valid.shape[:2], bool)
     there = np.stack([read.get(name, every) for name in TERMS], axis=1)[..., None]
     own = there & valid[:, None]
     others = there & np.any(valid, axis=2)[:, None, :, None]
     return np.where(own.any(axis=2, keepdims=True), own, others)
+
+
+def _term_windows(cube: xr.Dataset) -> dict[str, Bools]:
+    """Windows (seizure, window) of the terms that are not taken from all."""
+    start_s = cube["start_s"].values
+    return {
+        "rest": is_reference(cube).values,
+        "change": start_s >= 0,
+        "peak": start_s >= LOOKS_FROM_S / 2,
+        "begins": start_s >= LOOKS_FROM_S,
+        **{name: _within(cube, *span) for name, span in SPANS_S.items()},
+    }
+
+
+def _within(cube: xr.Dataset, first_s: float, last_s: float) -> Bools:
+    """Windows (seizure, window) that lie between two times."""
+    return (cube["start_s"].values >= first_s - 1e-6) & (cube["stop_s"].values <= last_s + 1e-6)
 
 
 def _mean(x: Floats, where: Bools) -> Floats:
@@ -209,9 +207,8 @@ def _largest(x: Floats, where: Bools) -> Floats:
     return np.where(np.isfinite(most), most, np.nan)
 
 
-def _begins(rise: Floats, noise: Floats, valid: Bools, start_s: Floats) -> Floats:
+def _begins(rise: Floats, noise: Floats, where: Bools, start_s: Floats) -> Floats:
     """How early a lasting rise begins, in seconds before the end; 0 where there is none."""
-    where = valid & (start_s >= LOOKS_FROM_S)[..., None]
     high = (rise > RISES_SD * (noise[:, None] + 1e-6)) & where[..., None]
     lasting = high.copy()
     for k in range(1, RISES_WINDOWS):

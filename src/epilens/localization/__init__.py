@@ -33,7 +33,7 @@ class Request:
     """What is asked for, as `localize` explains it field by field."""
 
     patient: Any
-    model: Model | Source | str | Path
+    model: Model | Source | str | Path | None = None
     onsets: Sequence[float] = ()
     electrodes: str | Path | None = None
     space: str = ""
@@ -99,7 +99,5 @@ def localize(
     from epilens.localization.result import assemble
 
     onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
-    if model is None:
-        model, compare = DEFAULT, compare or DEFAULT_COMPARED
     given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
     return assemble(Request(patient, model, *given), Ticks.of(tick))

@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.arrays import Floats
-from epilens.data.contacts import contacts_of_channel
+from epilens.data.contacts import contact_of
 from epilens.errors import DataError, MethodError
-from epilens.localization import Request
+from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
 from epilens.localization.compare import (
     OtherRanking,
@@ -114,7 +114,7 @@ def assemble(request: Request, tick: Ticks) -> Localization:
     """Gather a patient's evidence, score it, and say everything about it."""
     tick.expect(3)
     force = request.force_descriptors
-    source = open_source(request.model, request.plan, force)
+    source = open_source(DEFAULT if request.model is None else request.model, request.plan, force)
     others = [open_source(other, source.plan, force) for other in _compared(request, source)]
     evidence = gather(request, source, {one.store for one in (source, *others)}, tick)
     tick("scoring")
@@ -144,9 +144,11 @@ def assemble(request: Request, tick: Ticks) -> Localization:
 
 def _compared(request: Request, source: Source) -> list[Any]:
     """What the request compares with; beside a smoothed ranking always the one it is made from."""
-    raw = source.name.removesuffix(SHAFT)
-    smoothed = not source.is_model and raw != source.name and raw not in request.compare
-    return [raw, *request.compare] if smoothed else list(request.compare)
+    raw, compare = source.name.removesuffix(SHAFT), list(request.compare)
+    if request.model is None and not compare:
+        compare = list(DEFAULT_COMPARED)
+    smoothed = not source.is_model and raw != source.name and raw not in compare
+    return [raw, *compare] if smoothed else compare
 
 
 def _check_told_apart(p_nez: Floats, patient: str, source: Source) -> None:
@@ -189,8 +191,7 @@ def _resection(
 
 
 def _name_columns(localized: Localization) -> Iterator[ContactColumn]:
-    # Of a bipolar channel, the first contact tells where it is.
-    contacts = [next(iter(contacts_of_channel(name)), None) for name in localized.channels]
+    contacts = [contact_of(name) for name in localized.channels]
     shafts, numbers = ([getattr(c, part, None) for c in contacts] for part in ("shaft", "number"))
     yield ContactColumn("name", "Channel as the recording names it", localized.channels)
     yield ContactColumn("shaft", "Electrode that the contact is on, from its name", shafts)

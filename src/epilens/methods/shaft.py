@@ -15,14 +15,9 @@ import pandas as pd
 import xarray as xr
 
 from epilens.arrays import Floats
-from epilens.data.contacts import Contact, contacts_of_channel
+from epilens.data.contacts import along_shafts
 from epilens.methods import METHODS, Scorer, Training
 from epilens.plan import ShaftPlan
-
-
-def contact_of(name: str) -> Contact | None:
-    """Shaft and number of a channel; a bipolar pair (`A1-A2`) lies where its first contact does."""
-    return next(iter(contacts_of_channel(name)), None)
 
 
 def smoothed(names: Sequence[str], p_nez: Floats, plan: ShaftPlan) -> Floats:
@@ -33,17 +28,11 @@ def smoothed(names: Sequence[str], p_nez: Floats, plan: ShaftPlan) -> Floats:
     from scipy.stats import rankdata
 
     rank = rankdata(p_nez) / (len(p_nez) + 1)
-    contacts = [contact_of(str(name)) for name in names]
-    shafts: dict[str, list[int]] = {}
-    for i, contact in enumerate(contacts):
-        if contact is not None:
-            shafts.setdefault(contact.shaft, []).append(i)
     near, shaft = rank.copy(), rank.copy()
-    for members in shafts.values():
-        number = np.array([contacts[i].number for i in members])  # ty: ignore
+    for members, numbers in along_shafts(names):
         own = rank[members]
         shaft[members] = own.mean()
-        beside = np.abs(number[:, None] - number) == 1
+        beside = np.abs(np.subtract.outer(numbers, numbers)) == 1
         n = beside.sum(axis=1)
         near[members] = np.where(n > 0, beside @ own / np.maximum(n, 1), own)
     return plan.own * rank + plan.neighbours * near + plan.shaft * shaft

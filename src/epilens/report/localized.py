@@ -34,7 +34,7 @@ def run_localize(request: Request, out: Path) -> Path:
     return page
 
 
-def split_source(given: Sequence[str]) -> tuple[str, list[Path]]:
+def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     """A model or method, if the first of what is given is one, and the recordings.
 
     What exists and is no model is a recording. What does not exist, before other arguments, was
@@ -53,7 +53,7 @@ def split_source(given: Sequence[str]) -> tuple[str, list[Path]]:
                 "BIDS runs, or BIDS folder."
             )
         return first, recordings
-    return "", [Path(one) for one in given]
+    return None, [Path(one) for one in given]
 
 
 def read_onset_list(given: Sequence[str]) -> list[float]:
