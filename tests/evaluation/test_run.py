@@ -97,3 +97,16 @@ def test_a_damaged_record_is_made_again(folder):
     path.write_bytes(before[:40])
     run(PLAN, run_.cohort, Runtime(out=folder.parent))
     assert path.read_bytes() == before
+
+
+def test_what_cells_cost_is_kept_beside_them_and_the_last_time_counts(tmp_path):
+    run = Run(tmp_path)
+    assert run.times.empty
+    for method, fold, processor_s in (
+        ("prq", "0", 2.0),
+        ("lens", "São\tPaulo", 1.5),
+        ("prq", "0", 3.0),
+    ):
+        run.note_time(method, 42, fold, processor_s)
+    assert run.times[["method", "processor_s"]].values.tolist() == [["lens", 1.5], ["prq", 3.0]]
+    assert run.times["fold"].tolist() == ["S%C3%A3o%09Paulo", "0"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pandas as pd
@@ -55,9 +56,12 @@ def finished(cell: Cell) -> bool:
     return cell.folder.record.get("key") == cell.key
 
 
-def execute(cells: Sequence[Cell], jobs: int) -> Iterator[Cell]:
-    """Run cells here or on local processes, with one thread each: the same bits either way."""
-    yield from (cell for cell, _ in work_through(_run_alone, cells, jobs))
+def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
+    """Run cells here or on local processes, with one thread each: the same bits either way.
+
+    Cells as they are ready, with the seconds of processor time that each took.
+    """
+    yield from work_through(_run_alone, cells, jobs)
 
 
 @contextmanager
@@ -75,9 +79,11 @@ def one_thread() -> Generator[None]:
         torch.set_num_threads(before)
 
 
-def _run_alone(cell: Cell) -> None:
+def _run_alone(cell: Cell) -> float:
+    began = process_time()
     with one_thread():
         run_cell(cell)
+    return process_time() - began
 
 
 @lru_cache(maxsize=256)

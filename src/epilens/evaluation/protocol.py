@@ -63,7 +63,8 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     todo = [cell for cell in cells if not finished(cell)]
     for cell in (cell for cell in cells if finished(cell)):
         tick(f"{cell.title} kept")
-    for cell in execute(todo, runtime.jobs):
+    for cell, processor_s in execute(todo, runtime.jobs):
+        place.note_time(cell.method, cell.seed, cell.fold, processor_s)
         tick(cell.title)
     _assemble(place, methods, cells, split, plan)
     return place.folder

@@ -6,6 +6,7 @@ ledger.parquet                       all methods
 cells/METHOD/seed-S_fold-F/          ledger, history, checkpoint, cell.json; threshold_scores
                                      where the method chose its threshold on others
 subsets.json                         seizures that the cross-seizure analysis drew
+times.tsv                            processor time of each cell, in the order in which they ended
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from epilens.storage import own_folder, replace_folder, write_atomically
 
 KIND = "a run"
 _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger.parquet"
-_SUBSETS, _OWN_SCORES = "subsets.json", "threshold_scores.parquet"
+_SUBSETS, _OWN_SCORES, _TIMES = "subsets.json", "threshold_scores.parquet", "times.tsv"
 OWN_SCORES = ["patient", "channel", "is_ez", "p_nez"]
 """Columns of the scores on which a method chose its own threshold."""
 Subsets = dict[str, dict[str, list[list[str]]]]
@@ -214,6 +215,20 @@ class Run:
     def write_subsets(self, drawn: Subsets) -> None:
         """Write which seizures were drawn."""
         write_atomically(self.folder / _SUBSETS, json.dumps(drawn, indent=1) + "\n")
+
+    def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
+        """Write down what a cell cost. Not in its folder: the same cell has the same bytes."""
+        with (self.folder / _TIMES).open("a", encoding="utf-8") as file:
+            file.write(f"{method}\t{seed}\t{quote(fold, safe=' ')}\t{processor_s:.2f}\n")
+
+    @property
+    def times(self) -> pd.DataFrame:
+        """Processor seconds of the cells; of one that was made again, the last ones."""
+        path, columns = self.folder / _TIMES, ["method", "seed", "fold", "processor_s"]
+        if not path.exists():
+            return pd.DataFrame(columns=columns)
+        frame = pd.read_csv(path, sep="\t", names=columns, dtype={"fold": str})
+        return frame.drop_duplicates(columns[:3], keep="last", ignore_index=True)
 
     @cached_property
     def loco_run(self) -> Run:
