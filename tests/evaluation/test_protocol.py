@@ -219,3 +219,17 @@ def test_no_fit_is_given_the_onset_zone_or_the_resection(tmp_path, monkeypatch):
     run(PLAN.override(methods=("logistic",), seeds=(1,)), cohort, Runtime(out=tmp_path / "runs"))
     assert "is_ez" in given
     assert not {"is_soz", "is_resected"} & given
+
+
+def test_a_method_that_draws_nothing_is_fitted_once_and_written_for_every_seed(cohort, tmp_path):
+    plan = PLAN.override(methods=("line-length-change",))
+    once = Run(run(plan, cohort, Runtime(out=tmp_path / "once")))
+    assert set(once.times["seed"]) == {plan.seeds[0]}
+    assert set(once.ledger["seed"]) == set(plan.seeds)
+    for seed in plan.seeds:
+        alone = plan.override(seeds=(seed,))
+        apart = Run(run(alone, cohort, Runtime(out=tmp_path / str(seed))))
+        for fold in sorted(set(once.split["fold"])):
+            together, fitted = (r.cell("line-length-change", seed, fold) for r in (once, apart))
+            assert together.record == fitted.record
+            pd.testing.assert_frame_equal(together.ledger, fitted.ledger)

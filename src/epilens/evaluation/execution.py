@@ -46,6 +46,11 @@ class Cell:
         return digest_of(self.inputs)
 
     @property
+    def seeded(self) -> bool:
+        """Whether another seed gives other numbers."""
+        return METHODS[self.method].seeded
+
+    @property
     def title(self) -> str:
         """What people call it."""
         return f"{self.method} seed {self.seed} fold {self.fold}"
@@ -116,6 +121,13 @@ def run_cell(cell: Cell) -> None:
     # A method of another package may not offer them.
     own = getattr(fitted, "threshold_scores", None)
     cell.folder.write(record, ledger, fitted.history, fitted.weights(), own)
+
+
+def repeat_cell(done: Cell, cell: Cell) -> None:
+    """Write a cell of a method that draws nothing from that of another seed: the same numbers."""
+    record = CellFolder(done.folder.path).record
+    record = record | {"key": cell.key, "seed": cell.seed, "inputs": dict(cell.inputs)}
+    cell.folder.repeat(done.folder, record, done.folder.ledger.assign(seed=cell.seed))
 
 
 def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.errors import LedgerError, PlanError
-from epilens.evaluation.execution import Cell, execute, finished
+from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.run import KIND, Run, cohort_digest
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
@@ -63,9 +63,16 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     todo = [cell for cell in cells if not finished(cell)]
     for cell in (cell for cell in cells if finished(cell)):
         tick(f"{cell.title} kept")
-    for cell, processor_s in execute(todo, runtime.jobs):
+    first = {(cell.method, cell.fold): cell for cell in reversed(cells)}
+    drawn = [cell for cell in todo if cell.seeded or cell is first[cell.method, cell.fold]]
+    for cell, processor_s in execute(drawn, runtime.jobs):
         place.note_time(cell.method, cell.seed, cell.fold, processor_s)
         tick(cell.title)
+    for cell in todo:
+        # A method that draws nothing is fitted once, and not once a seed.
+        if not cell.seeded and cell is not first[cell.method, cell.fold]:
+            repeat_cell(first[cell.method, cell.fold], cell)
+            tick(cell.title)
     _assemble(place, methods, cells, split, plan)
     return place.folder
 

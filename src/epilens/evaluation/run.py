@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,6 +98,16 @@ class CellFolder:
                 (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
             if weights:
                 (folder / self.checkpoint.name).write_bytes(save(dict(weights)))
+            (folder / "cell.json").write_text(text, encoding="utf-8")
+
+    def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
+        """Write the cell with all that another one left behind, but record and ledger."""
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        with replace_folder(self.path, "a cell") as folder:
+            for name in ("history.parquet", _OWN_SCORES, self.checkpoint.name):
+                if (other.path / name).exists():
+                    shutil.copyfile(other.path / name, folder / name)
+            write_ledger(ledger, folder / _LEDGER)
             (folder / "cell.json").write_text(text, encoding="utf-8")
 
 
