@@ -1,0 +1,53 @@
+"""What each method of a run cost: processor time, from the run's own notes."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from epilens.analyses import Analysis
+from epilens.analyses.tables import title_of
+from epilens.errors import LedgerError
+from epilens.evaluation.run import Run
+
+
+def compute(run: Run) -> pd.DataFrame:
+    """Cells, minutes and share of each method that was fitted; most expensive first.
+
+    A method that draws nothing is fitted for the first seed only. Methods that are made of others
+    (CDEL, smoothed rows) cost next to nothing and are not listed.
+    """
+    times = run.times
+    if times.empty:
+        raise LedgerError(
+            f"cost: expected the times of cells in {run.folder}, found none. Runs of earlier "
+            "versions have none: run the plan again in another folder."
+        )
+    by_method = times.groupby("method")["processor_s"]
+    frame = pd.DataFrame({"cells": by_method.size(), "minutes": by_method.sum() / 60})
+    frame["seconds_a_cell"] = by_method.mean()
+    frame["share"] = frame["minutes"] / frame["minutes"].sum()
+    frame = frame.sort_values("minutes", ascending=False, kind="stable").reset_index()
+    frame.insert(1, "title", [title_of(str(method)) for method in frame["method"]])
+    return frame
+
+
+def claim(frame: pd.DataFrame) -> str:
+    """The sum, and where most of it goes."""
+    first = frame.iloc[0]
+    return (
+        f"Beyond the paper. {frame['cells'].sum()} cells took {frame['minutes'].sum():.0f} minutes "
+        f"of processor time, {first['share']:.0%} of them for {first['title']}."
+    )
+
+
+ENTRIES = (
+    Analysis(
+        name="cost",
+        title="Processor time by method",
+        shows="beyond the paper",
+        compute=compute,
+        claim=claim,
+        keys=("method",),
+        formats={"minutes": ".1f", "seconds_a_cell": ".1f", "share": ".1%"},
+    ),
+)
