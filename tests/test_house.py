@@ -35,6 +35,7 @@ ROOMS = [
     "analyses",
     "localization",
     "report",
+    "app",
     "demo",
     "cli",
 ]

@@ -12,7 +12,7 @@ import pytest
 from epilens.cli import main
 from epilens.errors import DataError, ModelError, PlanError
 from epilens.plan import Plan
-from epilens.storage import MARK, own_file, own_folder, replace_file, replace_folder
+from epilens.storage import MARK, own_file, own_folder, replace_file, replace_folder, write_new
 
 
 @pytest.fixture
@@ -251,3 +251,28 @@ def test_a_file_in_a_place_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(DataError, match="expected a place that can be written"):
         replace_file(tmp_path / "file" / "out.bin").__enter__()
+
+
+def test_a_new_file_is_written_once(tmp_path):
+    path = tmp_path / "below" / "one.json"
+    assert write_new(path, "ä")
+    assert not write_new(path, "b")
+    assert path.read_text(encoding="utf-8") == "ä"
+    assert [p.name for p in path.parent.iterdir()] == ["one.json"]
+
+
+def test_a_new_file_is_written_once_without_links_too(tmp_path, monkeypatch):
+    def no_links(self, target):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    path = tmp_path / "one.json"
+    assert write_new(path, "a")
+    assert not write_new(path, "b")
+    assert path.read_text() == "a"
+
+
+def test_a_new_file_where_nothing_can_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="expected a place that can be written"):
+        write_new(tmp_path / "file" / "one.json", "a")

@@ -46,6 +46,10 @@ class ModelError(EpilensError):
     """A model or checkpoint cannot be used."""
 
 
+class ReadingError(EpilensError):
+    """A reading cannot be saved: it is signed, somebody was faster, or it names no contact."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean 'x'?' for a misspelt name, else the known names.
 

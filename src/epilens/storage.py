@@ -12,8 +12,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 from epilens.errors import DataError
 
@@ -196,6 +197,38 @@ def write_bytes_atomically(path: str | Path, content: bytes) -> Path:
         Path(temporary).unlink(missing_ok=True)
         raise
     return path
+
+
+def write_new(path: str | Path, text: str) -> bool:
+    """Write a file that must not be there yet, whole or not at all; False if it is there.
+
+    Of two processes that write the same name, one wins and the other is told.
+    """
+    path = Path(path)
+    whole = path.with_name(f".{path.name}.{uuid4().hex}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole.write_bytes(text.encode("utf-8"))
+        return _take_name(path, whole)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        with suppress(OSError):
+            whole.unlink()
+
+
+def _take_name(path: Path, whole: Path) -> bool:
+    try:
+        path.hardlink_to(whole)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: a name is still taken by one alone
+        try:
+            with path.open("xb") as file:
+                file.write(whole.read_bytes())
+        except FileExistsError:
+            return False
+    return True
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
