@@ -73,6 +73,14 @@ def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     assert why["Fz"] == "has no contact number in its name"
 
 
+def test_files_with_and_without_a_typed_onset(tmp_path):
+    typed = write_edf(tmp_path / "a.edf")
+    noted = write_edf(tmp_path / "b.edf", seed=1, notes=[(38.0, "seizure onset")])
+    pairs = [(typed, 40.0), (typed, 60.0), (noted, None)]
+    taken = take_in(pairs, Plan(), Given())
+    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 60.0, 38.0]
+
+
 def test_mne_objects_with_onsets(model):
     parts = [make_recording(run=f"run-{i}", seed=i, fs=FS, channels=CONTACTS) for i in range(2)]
     raws = [raw_of(part) for part in parts]

@@ -143,18 +143,27 @@ def test_typed_onsets_are_all_that_counts(tmp_path):
     assert taken.recordings[0].onset.onset_s == 41.0
 
 
-@pytest.mark.parametrize(
-    ("place", "onsets", "message"),
-    [
-        ("", (40.0,), "found a folder, sub-01. Name each run once"),
-        ("ieeg.edf", (40.0, 45.0), "found two for ses-presurgery_task-ictal_run-01"),
-    ],
-)
-def test_onsets_that_fit_no_run(tmp_path, place, onsets, message):
+def test_an_onset_for_a_folder_fits_no_run(tmp_path):
     write_tree(tmp_path)
-    path = run_file(tmp_path, place) if place else tmp_path / "sub-01"
-    with pytest.raises(OnsetError, match=message):
-        take_in(path, Plan(), Given(onsets_s=onsets))
+    with pytest.raises(OnsetError, match=r"found one for a folder, sub-01\. Name the run"):
+        take_in(tmp_path / "sub-01", Plan(), Given(onsets_s=(40.0,)))
+
+
+def test_a_run_with_two_onsets_has_two_seizures(tmp_path):
+    write_tree(tmp_path)
+    taken = take_in(run_file(tmp_path, "ieeg.edf"), Plan(), Given(onsets_s=(40.0, 45.0)))
+    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 45.0]
+    first, second = (r.run for r in taken.recordings)
+    assert second == f"{first}+2"
+
+
+def test_runs_without_a_typed_onset_keep_that_of_the_dataset(tmp_path):
+    root = write_tree(tmp_path, runs=["01", "02"])
+    one, two = (run_file(root, "ieeg.edf", run=run) for run in ("01", "02"))
+    own = take_in([one, two], Plan(), Given()).recordings[0].onset
+    taken = take_in([(one, None), (two, 44.0)], Plan(), Given())
+    assert [r.onset.onset_s for r in taken.recordings] == [own.onset_s, 44.0]
+    assert taken.recordings[0].onset.rule == own.rule
 
 
 def test_a_linked_file_keeps_its_place_in_the_tree(tmp_path):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epilens.data.audit import AuditRow
 from epilens.data.bids import scan_patient
+from epilens.data.onset import Onset
 from epilens.data.plain import OutsideError, plain_run
 from epilens.data.positions import place_contacts
 from epilens.data.recording import Recording, SeizureRun, pick, read_run
 from epilens.data.repeats import Repeats
-from epilens.data.scan import Onsets
 from epilens.data.sidecars import BidsTree, with_prefix
 from epilens.errors import DataError, OnsetError
 from epilens.plan import Plan
@@ -38,8 +38,8 @@ UNREADABLE = "could not be read (the command line says why)"
 class Given:
     """What the user says about a patient beside its recordings."""
 
-    onsets_s: tuple[float, ...] = ()
-    """Seconds from the start of each file, in the order of the files."""
+    onsets_s: tuple[float | None, ...] = ()
+    """Seconds from the start of each file, in the order of the files; None: what the file says."""
     electrodes: Path | None = None
     """electrodes.tsv (or .csv) with name, x, y, z."""
     space: str = ""
@@ -68,7 +68,8 @@ def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -
     Parameters
     ----------
     patient : path, Raw or Recording, or a sequence of them; (path or Raw, onset) pairs too
-        A path is a recording, a run or a patient's folder in a BIDS tree, or such a tree.
+        A path is a recording, a run or a patient's folder in a BIDS tree, or such a tree. An onset
+        of None is looked for in the file; a file in two pairs has two seizures.
     plan : Plan
         Interval, montage, quality checks, whether a repeated recording counts once.
     given : Given
@@ -181,7 +182,7 @@ def _sources(items: Sequence[Any], given: Given) -> tuple[list[Path | BaseRaw], 
                 "recordings: expected paths, mne.io.Raw objects, recordings or a cube, found "
                 f"{type(source).__name__}. Read the files with mne.io.read_raw first."
             )
-        onsets_s += map(float, onset)
+        onsets_s += [None if one is None else float(one) for one in onset]
         sources.append(Path(source) if isinstance(source, str) else source)
         if isinstance(sources[-1], Path) and not sources[-1].exists():
             raise DataError(f"{source}: expected a recording, found nothing. Check the path.")
@@ -189,7 +190,7 @@ def _sources(items: Sequence[Any], given: Given) -> tuple[list[Path | BaseRaw], 
 
 
 def _with_onsets(
-    sources: Sequence[_Source], onsets_s: Sequence[float]
+    sources: Sequence[_Source], onsets_s: Sequence[float | None]
 ) -> list[tuple[_Source, float | None]]:
     """Each recording with its onset; one file can hold several seizures."""
     if not onsets_s:
@@ -259,7 +260,9 @@ def _from_bids(
     below = [part for path in sources for part in _real(path).relative_to(tree.root).parts]
     names = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
     names |= {with_prefix(given.patient, "sub-")} if given.patient else set()
-    patient, rows = scan_patient(tree, names, plan, _typed_onsets(sources, given.onsets_s))
+    typed = _typed_onsets(sources, given.onsets_s)
+    first = None if typed is None else {run: onsets_s[0] for run, onsets_s in typed.items()}
+    patient, rows = scan_patient(tree, names, plan, first)
     seizures = _Seizures(patient.name, plan, rows)
     for row in rows:
         asked_for = not named or f"{patient.name}_{row.run}_ieeg" in named
@@ -267,29 +270,43 @@ def _from_bids(
             seizures.leave_out(row.run, row.why, f"{row.run} is left out: {row.why}")
     for run in patient.runs:
         if not named or (run.path is not None and _stem(run.path) in named):
-            tick(f"reading {run.name}", 0)
-            seizures.read(run.name, run.name, partial(_without, run, given.exclude))
+            onsets_s = (typed or {}).get((patient.name, run.name), [])
+            for seizure in (run, *_more_seizures(run, onsets_s[1:])):
+                tick(f"reading {seizure.name}", 0)
+                seizures.read(
+                    seizure.name, seizure.name, partial(_without, seizure, given.exclude)
+                )
     return seizures
+
+
+def _more_seizures(run: SeizureRun, onsets_s: Sequence[float]) -> list[SeizureRun]:
+    """The second and further seizures of a run, which has the first one's onset."""
+    return [
+        replace(run, name=f"{run.name}+{number}", onset=Onset.given(onset_s))
+        for number, onset_s in enumerate(onsets_s, start=2)
+    ]
 
 
 def _stem(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _typed_onsets(paths: Sequence[Path], onsets_s: Sequence[float]) -> Onsets | None:
+def _typed_onsets(
+    paths: Sequence[Path], onsets_s: Sequence[float | None]
+) -> dict[tuple[str, str], list[float]] | None:
     """The user's onsets by patient and run; None: those of the dataset."""
-    onsets: dict[tuple[str, str], float] = {}
+    onsets: dict[tuple[str, str], list[float]] = {}
     for path, onset_s in _with_onsets(paths, onsets_s):
         if onset_s is None:
-            return None
+            continue
         patient, _, run = path.name.partition("_ieeg")[0].partition("_")
-        if not run or (patient, run) in onsets:
+        if not run:
             raise OnsetError(
-                f"recordings: expected one onset for one run of a BIDS dataset, found "
-                f"{'two for ' + run if run else 'a folder, ' + path.name}. Name each run once."
+                "recordings: expected onsets for runs of a BIDS dataset, found one for a folder, "
+                f"{path.name}. Name the run."
             )
-        onsets[patient, run] = onset_s
-    return onsets
+        onsets.setdefault((patient, run), []).append(onset_s)
+    return onsets or None
 
 
 def _without(run: SeizureRun, exclude: Sequence[str]) -> tuple[SeizureRun, list[AuditRow]]:
