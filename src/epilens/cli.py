@@ -378,9 +378,28 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
 ) -> None:
     """Show the pages of many patients in the browser, from this computer only; Ctrl-C ends it."""
-    from epilens.report.serve import view as serve
+    from epilens.app.pages import view as serve
 
     serve(folder, port, typer.echo)
+
+
+@app.command()
+def review(
+    given: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATIENT...", help="Recordings, or patients and datasets in BIDS."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for what is marked; never the sources.")],
+    patient: Annotated[str, typer.Option(help="Code of a patient given as plain files.")] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+) -> None:
+    """See traces, mark onsets and bad channels in the browser, from this computer only.
+
+    Research use only, not for diagnosis. Prints the address; Ctrl-C ends it.
+    """
+    from epilens.app.review import review as serve
+
+    serve(given, out, patient, port, typer.echo)
 
 
 @model_app.command("show")

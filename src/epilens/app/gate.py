@@ -1,0 +1,181 @@
+"""What stands before every page of the application: who may ask, how much, and how long.
+
+The server listens on the loopback, yet every web site that the user visits can send requests there,
+and so can other users of the machine. A request must therefore name the loopback as its host
+(else a foreign name could be bent to it), come from one of our own pages or from nowhere, and begin
+with a random token that only the printed address tells. Every answer, errors too, forbids the
+browser to load anything from elsewhere, to keep it, or to guess its type.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = "127.0.0.1"
+_METHODS = ("GET", "HEAD", "POST")
+_CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+CLOSED = _CLOSED + "sandbox"
+"""Policy of data and errors: nothing of it is ever run."""
+OWN = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Policy of our own pages: files of this server alone; no script or style in the markup.
+
+No sandbox: one that lets scripts run in their own origin, as ours must, holds nothing back.
+"""
+FOREIGN = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
+    "sandbox allow-scripts allow-downloads allow-modals"
+)
+"""Policy of pages that lie in a folder: an origin of their own, so that they read no neighbour."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much and how long."""
+
+    body_bytes: int = 1_000_000
+    body_s: float = 10.0
+    """For each piece of a body."""
+    answer_s: float = 60.0
+
+
+class Gate:
+    """Wraps an application; the path that it sees has no token any more."""
+
+    def __init__(self, app: ASGIApp, port: int, token: str, limits: Limits | None = None):
+        self.app, self.token, self.limits = app, token, limits or Limits()
+        self.hosts = tuple(f"{name}:{port}" for name in (LOOPBACK, "localhost"))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse with one sentence."""
+        if scope["type"] != "http":
+            return
+        answer = _Answer(send)
+        try:
+            status, why = self._refusal(scope)
+            if status:
+                await answer.refuse(status, why)
+                return
+            body = _Body(receive, self.limits)
+            inside = dict(scope, path=self._path(scope), root_path="")
+            inside["raw_path"] = inside["path"].encode()
+            async with asyncio.timeout(self.limits.answer_s):
+                await self.app(inside, body.receive, answer.send)
+        except TimeoutError:
+            await answer.refuse(503, "This took too long.")
+        except Exception as error:  # its text can hold paths and names
+            await answer.refuse(500, f"Failed unexpectedly ({type(error).__name__}).")
+
+    def _refusal(self, scope: Scope) -> tuple[int, str]:
+        headers = _headers(scope)
+        if headers.get("host") not in self.hosts:
+            return 421, "Not this host."
+        if scope["method"] not in _METHODS:
+            return 405, "Not this method."
+        if not self._from_us(scope["method"], headers):
+            return 403, "Not from there."
+        token, slash, _ = scope["path"].removeprefix("/").partition("/")
+        if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
+            return 404, "Not here. Use the whole address that the terminal shows."
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or int(length) > self.limits.body_bytes:
+            return 413, _too_large(self.limits)
+        return 0, ""
+
+    def _from_us(self, method: str, headers: Mapping[str, str]) -> bool:
+        """Whether one of our pages asks, or the user by typing or following an address.
+
+        A sandboxed page of a folder has the origin `null`, which is none of ours.
+        """
+        origins = [f"http://{host}" for host in self.hosts]
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and origin not in origins:
+            return False
+        if method == "POST":
+            return origin is not None and site in ("none", "same-origin")
+        followed = headers.get("sec-fetch-mode", "navigate") == "navigate"
+        return site in ("none", "same-origin") or followed
+
+    def _path(self, scope: Scope) -> str:
+        return scope["path"].removeprefix(f"/{self.token}")
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Headers by name; a name that comes twice is joined, and so equals nothing that is allowed."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _too_large(limits: Limits) -> str:
+    return f"At most {limits.body_bytes} bytes can be sent."
+
+
+class _Body:
+    """A body that comes in time and is not too large, whatever its headers say."""
+
+    def __init__(self, receive: Receive, limits: Limits):
+        self._receive, self._limits, self._bytes, self._complete = receive, limits, 0, False
+
+    async def receive(self) -> Message:
+        if self._complete:  # from now on, only the end of the connection is waited for
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._limits.body_s):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "What was sent did not come in time.") from None
+        self._bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
+        if self._bytes > self._limits.body_bytes:
+            raise HTTPException(413, _too_large(self._limits))
+        return message
+
+
+_ALWAYS = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class _Answer:
+    """What is sent, with the headers that every answer has."""
+
+    def __init__(self, send: Send):
+        self._send, self._begun = send, False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._begun = True
+            given = {name.decode().lower(): value.decode() for name, value in message["headers"]}
+            headers = {"content-security-policy": CLOSED} | given | _ALWAYS
+            message["headers"] = [(k.encode(), v.encode()) for k, v in headers.items()]
+        await self._send(message)
+
+    async def refuse(self, status: int, why: str) -> None:
+        """One sentence, unless an answer has begun."""
+        if self._begun:
+            return
+        content = json.dumps({"error": why}).encode()
+        head: dict[str, Any] = {"type": "http.response.start", "status": status}
+        kind = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        size = [(b"content-length", str(len(content)).encode())]
+        await self.send(head | {"headers": kind + size})
+        await self.send({"type": "http.response.body", "body": content})

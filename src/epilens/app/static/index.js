@@ -1,0 +1,21 @@
+// The index: a row for each patient, its recordings as links.
+import { ask, el, show } from './page.js';
+
+function link(code, file) {
+  if (!file.there) return el('li', { class: 'soft' }, `${file.shown}: only sidecars are there`);
+  const query = new URLSearchParams({ case: code, file: file.name });
+  return el('li', {}, el('a', { href: `trace?${query}` }, file.shown), file.ictal ? '' : el('span', { class: 'soft' }, ' (no seizure by its name)'));
+}
+
+function row(one) {
+  const state = el('td', { 'data-title': 'State', id: `state-${one.code}` }, one.state || '–');
+  return el('tr', { id: `case-${one.code}` }, el('td', { 'data-title': 'Patient' }, one.code),
+    el('td', { 'data-title': 'Recordings' }, el('ul', {}, ...one.files.map((file) => link(one.code, file)))), state);
+}
+
+try {
+  const told = await ask('api/cases');
+  document.getElementById('disclaimer').textContent = told.disclaimer;
+  document.getElementById('cases').append(...told.cases.map(row));
+} catch (problem) { show(problem); }
+document.documentElement.dataset.ready = '1';

@@ -1,0 +1,42 @@
+"""Requests to a local server, as a browser or somebody else would send them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+
+def asked(server, path, method="GET", body=None, token=None, **headers):
+    """Answer and text; `path` follows the token. None as a header's value leaves it out."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    token = server.token if token is None else token
+    connection.putrequest(method, f"/{token}/{path}", skip_host=True)
+    sent = {"Host": f"127.0.0.1:{server.port}"} | {
+        k.replace("_", "-"): v for k, v in headers.items()
+    }
+    if body is not None and "Content-Length" not in sent:
+        sent["Content-Length"] = str(len(body))
+    for name, value in sent.items():
+        if value is not None:
+            connection.putheader(name, value)
+    connection.endheaders()
+    if body:
+        connection.send(body)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer, content.decode(errors="replace")
+
+
+def told(server, path):
+    """What an address answers, as JSON."""
+    answer, text = asked(server, path)
+    assert answer.status == 200, text
+    return json.loads(text)
+
+
+def sent(server, path, tree, **headers):
+    """Status and JSON of what the server says to a change."""
+    usual = {"Origin": f"http://127.0.0.1:{server.port}", "Content_Type": "application/json"}
+    answer, text = asked(server, path, "POST", json.dumps(tree).encode(), **(usual | headers))
+    return answer.status, json.loads(text)
