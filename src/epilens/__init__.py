@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from epilens.analyses import analyse
     from epilens.data.bids import read_bids
+    from epilens.data.onset_finder import propose_onsets
     from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
@@ -41,6 +42,7 @@ _HOME = {
     "localize": "epilens.localization",
     "open_cohort": "epilens.evidence.files",
     "open_run": "epilens.evaluation.run",
+    "propose_onsets": "epilens.data.onset_finder",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",
@@ -62,6 +64,7 @@ __all__ = [
     "localize",
     "open_cohort",
     "open_run",
+    "propose_onsets",
     "read_bids",
     "run",
     "score",

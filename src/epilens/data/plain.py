@@ -46,7 +46,7 @@ def plain_run(
         onset = _annotated_onset(raw, "annotations" if is_file else name)
     else:
         onset = _typed_onset(onset_s, raw, source.name if is_file else name)
-    channels, rows = _contacts_of(raw, exclude, who)
+    channels, rows = contacts_of_raw(raw, exclude, who)
     rows += [AuditRow("run", why, patient, name, effect="noted") for why in notes]
     return SeizureRun(
         patient=patient,
@@ -94,7 +94,7 @@ def _not_implanted(raw: BaseRaw) -> dict[str, str]:
     return not_contacts([n.strip() for n, kind in kinds if kind == "eeg" and not _OTHER.match(n)])
 
 
-def _contacts_of(
+def contacts_of_raw(
     raw: BaseRaw, exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
     """Channels that are contacts by type and name; the others as rows.

@@ -1,0 +1,204 @@
+"""Where several contacts change and stay changed: peaks, when they begin, who is first.
+
+Everything is relative to a contact's own level before, so gains do not matter; a contact counts up
+to a limit and the strongest one not at all, so one bad contact makes no onset.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.ndimage
+from numpy.typing import NDArray
+
+from epilens.data.onset_features import Features
+
+Floats = NDArray[np.float64]
+
+BEFORE_S, GAP_S, AFTER_S = 30.0, 1.0, 10.0
+"""A change compares so much after a moment with so much before it, a little apart."""
+_LEAST_BEFORE_S, _LEAST_AFTER_S = 6.0, 4.0
+_SMOOTH_S, _LASTING_S = 1.25, 3.0
+"""Levels are means over the first; a running median over the second takes spikes away."""
+_NOISE = 0.15
+"""Log level that is nothing: added to a contact's own variation."""
+_MOST_Z = 8.0
+_SHARE, _LEAST_CONTACTS, _MOST_CONTACTS = 0.1, 2, 6
+"""A change is that of so many contacts, after the strongest."""
+LEAST_CHANGE = 1.15
+"""Below this, a change is none: larger than any of 4.7 h of simulated background."""
+APART_S = 30.0
+"""Of two changes closer than this, the larger counts."""
+_LEADING = 0.2
+"""The onset is when the mean of so many of the strongest contacts leaves its level."""
+_RATIO_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class Change:
+    """One moment at which contacts change."""
+
+    block: float
+    """When it begins."""
+    size: float
+    """In units of the contacts' own variation."""
+    first: tuple[int, ...]
+    """Contacts that take part from the beginning, the first one first."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Logarithms of line length and energy ratio, (contact, block)."""
+
+    line_length: Floats
+    ratio: Floats
+    block_s: float
+
+    @classmethod
+    def of(cls, features: Features, block_s: float) -> Levels:
+        """Smoothed; dead stretches have the contact's usual level, so that nothing happens there.
+
+        Filters need two seconds after a dead stretch.
+        """
+        wide = 2 * round(2.0 / block_s) + 1
+        late = np.zeros(wide, bool)
+        late[wide // 2 - 1 :] = True
+        dead = scipy.ndimage.binary_dilation(~features.alive, late[None])
+        length, fast, slow = (
+            _log_mean(x, _blocks(_SMOOTH_S, block_s))
+            for x in (features.line_length, features.fast, features.slow)
+        )
+        ratio = 0.5 * (fast - slow)
+        return cls(_filled(length, dead), _filled(ratio, dead), block_s)
+
+
+def _blocks(seconds: float, block_s: float) -> int:
+    return max(1, round(seconds / block_s))
+
+
+def _log_mean(x: NDArray[np.float32], blocks: int) -> Floats:
+    mean = scipy.ndimage.uniform_filter1d(x.astype(np.float64), blocks, axis=1, mode="nearest")
+    return np.log(np.maximum(mean, np.finfo(np.float64).tiny))
+
+
+def _filled(level: Floats, dead: NDArray[np.bool_]) -> Floats:
+    if not dead.any():
+        return level
+    out = level.copy()
+    for row, gone in zip(out, dead, strict=True):
+        row[gone] = np.median(row[~gone]) if not gone.all() else 0.0
+    return out
+
+
+def lasting(level: Floats, block_s: float, seconds: float = _LASTING_S) -> Floats:
+    """Running median over time: steps stay where they are, spikes are gone."""
+    width = 2 * int(seconds / block_s / 2) + 1
+    return scipy.ndimage.median_filter(level, size=(1, width), mode="nearest")
+
+
+def contact_changes(level: Floats, block_s: float) -> Floats:
+    """Mean after each block minus mean before it, over the variation before; 0 without room."""
+    n = level.shape[1]
+    at = np.arange(n)
+    stop = np.minimum(at + _blocks(AFTER_S, block_s), n)
+    end = np.maximum(at - _blocks(GAP_S, block_s), 0)
+    start = np.maximum(end - _blocks(BEFORE_S, block_s), 0)
+    level = level - np.median(level, axis=1, keepdims=True)
+    total, squares = (_running_sum(x) for x in (level, level**2))
+    count, room = np.maximum(end - start, 1), np.maximum(stop - at, 1)
+    before = (total[:, end] - total[:, start]) / count
+    after = (total[:, stop] - total[:, at]) / room
+    variance = np.maximum((squares[:, end] - squares[:, start]) / count - before**2, 0)
+    z = (after - before) / np.sqrt(variance + _NOISE**2)
+    enough = end - start >= _blocks(_LEAST_BEFORE_S, block_s)
+    enough &= stop - at >= _blocks(_LEAST_AFTER_S, block_s)
+    return np.where(enough, z, 0.0)
+
+
+def _running_sum(x: Floats) -> Floats:
+    return np.concatenate([np.zeros((len(x), 1)), np.cumsum(x, axis=1)], axis=1)
+
+
+def array_change(z: Floats) -> Floats:
+    """One number per block: the mean of the strongest contacts but the very strongest."""
+    if len(z) < 2:
+        return np.zeros(z.shape[1])
+    many = int(np.clip(math.ceil(_SHARE * len(z)), _LEAST_CONTACTS, _MOST_CONTACTS))
+    ordered = np.sort(np.clip(z, -_MOST_Z, _MOST_Z), axis=0)[::-1]
+    return ordered[1 : 1 + many].mean(axis=0)
+
+
+def find_changes(levels: Levels) -> list[Change]:
+    """Changes of a stretch, in the order of time."""
+    block_s = levels.block_s
+    z = contact_changes(lasting(levels.line_length, block_s), block_s)
+    sizes = array_change(z)
+    both = levels.line_length + _RATIO_WEIGHT * levels.ratio
+    steady = lasting(both, block_s, 1.0)
+    return [
+        _change(steady, z[:, peak], peak, float(sizes[peak]), block_s)
+        for peak in _peaks(sizes, block_s)
+    ]
+
+
+def _peaks(sizes: Floats, block_s: float) -> list[int]:
+    """Blocks of the largest changes, none too close to a larger one."""
+    apart, left, found = _blocks(APART_S, block_s), sizes.copy(), []
+    while len(left) and left[peak := int(left.argmax())] > LEAST_CHANGE:
+        found.append(peak)
+        left[max(0, peak - apart) : peak + apart] = 0
+    # What was hidden only by the shoulder of a larger change is no change of its own.
+    return sorted(p for p in found if sizes[p] >= sizes[max(0, p - apart) : p + apart].max())
+
+
+def _change(steady: Floats, z: Floats, peak: int, size: float, block_s: float) -> Change:
+    end = max(peak - _blocks(6.0, block_s), 1)
+    base = steady[:, max(end - _blocks(BEFORE_S, block_s), 0) : end]
+    usual = np.median(base, axis=1, keepdims=True)
+    spread = 1.4826 * np.median(np.abs(base - usual), axis=1, keepdims=True)
+    risen = np.clip((steady - usual) / np.hypot(spread, 0.1), -4 * _MOST_Z, 4 * _MOST_Z)
+    order = np.argsort(-z, kind="stable")
+    leading = order[: max(min(3, len(z)), math.ceil(_LEADING * len(z)))]
+    begin = hinge(risen[leading].mean(axis=0), peak, block_s)
+    return Change(begin, size, _first(risen, order, begin, peak, block_s))
+
+
+def hinge(u: Floats, peak: int, block_s: float) -> float:
+    """Where a curve leaves zero: the corner of the best line 0 … 0, then straight up.
+
+    Up to the block at which the curve has 80 % of its height: what it does later does not count.
+    """
+    low = max(0, peak - _blocks(14.0, block_s))
+    top = min(len(u) - 1, peak + _blocks(6.0, block_s))
+    summit = peak + int(u[peak : top + 1].argmax())
+    below = np.flatnonzero(u[low : summit + 1] <= 0.8 * u[summit])
+    last = min(low + (int(below[-1]) if len(below) else 0) + 2, top)
+    y = u[low : last + 1]
+    if len(y) < 4 or u[summit] <= 0:
+        return float(peak)
+    ramps = np.maximum(np.arange(len(y))[None] - np.arange(len(y) - 2)[:, None], 0.0)
+    fit = ramps @ y / (ramps**2).sum(axis=1)
+    left = ((y - fit[:, None] * ramps) ** 2).sum(axis=1)
+    return float(low + np.where(fit > 0, left, np.inf).argmin())
+
+
+def _first(
+    risen: Floats, order: NDArray[np.intp], begin: float, peak: int, block_s: float
+) -> tuple[int, ...]:
+    """Contacts that have risen within five seconds of the beginning, at most ten, in their order.
+
+    A contact has risen where it is above two of its own variations and a fifth of its height, and
+    stays there until its height.
+    """
+    top = min(risen.shape[1] - 1, peak + _blocks(6.0, block_s))
+    latest, found = begin + 5.0 / block_s, []
+    for contact in order:
+        u = risen[contact]
+        summit = peak + int(u[peak : top + 1].argmax())
+        below = np.flatnonzero(u[: summit + 1] <= max(2.0, 0.2 * u[summit]))
+        start = int(below[-1]) + 1 if len(below) else 0
+        if start <= min(summit, latest):
+            found.append((start, contact))
+    return tuple(int(contact) for _, contact in sorted(found, key=lambda pair: pair[0])[:10])

@@ -1,0 +1,119 @@
+"""`propose_onsets`: moments at which a seizure may begin, from the signal alone.
+
+Suggestions for a person who looks at the traces; nothing in this package takes one as the onset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
+from epilens.data.onset_features import Features, Grid, features_of
+from epilens.data.pieces import Source, open_source
+from epilens.data.recording import Recording
+from epilens.errors import DataError
+from epilens.progress import StepFunction, Ticks
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+SUGGESTIONS = (
+    "These are suggestions from the signal alone: look at the traces before you use one. "
+    "For research, not for diagnosis."
+)
+_SECTION_S = 1800.0
+_OVERLAP_S = BEFORE_S + AFTER_S + APART_S
+_LEAST_S = 12.0
+
+
+@dataclass(frozen=True)
+class OnsetCandidate:
+    """A moment at which a seizure may begin.
+
+    `sure` is the share of such candidates that were within five seconds of a true onset, in a
+    simulated cohort of which half of the candidates were constructed artefacts: it orders them, and
+    it is no probability for a recorded patient.
+    """
+
+    onset_s: float
+    """Seconds from the start of the file."""
+    sure: float
+    contacts: tuple[str, ...]
+    """Those that began first, in their order; at most ten."""
+
+
+def propose_onsets(
+    recording: str | Path | BaseRaw | Recording,
+    exclude: Sequence[str] = (),
+    tick: Ticks | StepFunction | None = None,
+) -> tuple[OnsetCandidate, ...]:
+    """Moments at which a seizure may begin, in the order of time; suggestions, never taken.
+
+    Parameters
+    ----------
+    recording : path, Raw or Recording
+        A file that MNE reads, a run of a BIDS tree, an open recording, or a `Recording`. Read in
+        pieces: memory does not grow with its length.
+    exclude : sequence of str
+        Channels that do not count.
+    tick : callable
+        Told of every piece that is read.
+    """
+    return candidates_of(open_source(recording, exclude), Ticks.of(tick))
+
+
+def candidates_of(source: Source, tick: Ticks) -> tuple[OnsetCandidate, ...]:
+    """The same for a recording that is open already."""
+    grid = Grid(source.fs)
+    if source.duration_s < _LEAST_S:
+        raise DataError(
+            f"{source.name}: expected at least {_LEAST_S:g} s of signal, found "
+            f"{source.duration_s:.2f} s. Nothing can be compared: give a longer recording."
+        )
+    tick.expect(source.count(grid.samples))
+    found: list[tuple[float, Change]] = []
+    for first, features in _sections(source, grid, tick):
+        changes = find_changes(Levels.of(features, grid.block_s))
+        found += [((first + change.block) * grid.block_s, change) for change in changes]
+    return tuple(_candidate(source, at_s, change) for at_s, change in _apart(found))
+
+
+def _sections(source: Source, grid: Grid, tick: Ticks) -> Iterator[tuple[int, Features]]:
+    """First block and features of overlapping sections; the last can be short."""
+    whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
+    parts: list[Features] = []
+    first = blocks = 0
+    for features in features_of(source.pieces(grid.samples), grid):
+        parts.append(features)
+        blocks += features.alive.shape[1]
+        tick(f"reading {source.name}", 1)
+        if blocks >= whole:
+            section = Features.joined(parts)
+            yield first, section
+            parts = [section.since(blocks - overlap)]
+            first, blocks = first + blocks - overlap, overlap
+    if blocks:
+        yield first, Features.joined(parts)
+
+
+def _apart(found: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
+    """In the order of time; of changes that two sections show, the larger one."""
+    kept: list[tuple[float, Change]] = []
+    for at_s, change in sorted(found, key=lambda pair: -pair[1].size):
+        if all(abs(at_s - other_s) >= APART_S for other_s, _ in kept):
+            kept.append((at_s, change))
+    return sorted(kept, key=lambda pair: pair[0])
+
+
+def _candidate(source: Source, at_s: float, change: Change) -> OnsetCandidate:
+    sure = float(1 / (1 + np.exp(-(change.size - 2.0) / 0.6)))
+    return OnsetCandidate(
+        round(source.starts_s + at_s, 3),
+        round(sure, 3),
+        tuple(source.channels[i] for i in change.first),
+    )
