@@ -15,6 +15,7 @@ from epilens.data.contacts import (
     expand_contacts,
     match_list,
     parse_contact,
+    short_names,
 )
 
 
@@ -238,3 +239,13 @@ def test_a_list_of_names_may_have_pairs():
     found = ContactList.of_names(["EEG A1-A2", "nobody"])
     assert [str(c) for c in found.contacts] == ["A1", "A2"]
     assert found.not_understood == ("nobody",)
+
+
+def test_short_names_are_unique_and_never_invented():
+    whole = ["EEG RC 12-Ref", "EEG RC 13-Ref", "RC13", "DC 01", "<b>1", "A\x1b[3m4"]
+    assert short_names(whole) == ("RC12", "EEG RC 13-Ref", "RC13", "DC01", "<b>1", "A\x1b[3m4")
+
+
+@given(st.lists(st.text(max_size=12), unique=True, max_size=8))
+def test_short_names_of_anything_tell_channels_apart(names):
+    assert len(set(short_names(names))) == len(names)

@@ -40,6 +40,7 @@ class Watched:
 
     def __init__(self, browser, path, width=1400):
         self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page.set_default_timeout(30_000)
         self.problems, self.requests = [], []
         self.page.on("console", lambda m: self.problems.append(m.text))
         self.page.on("pageerror", lambda e: self.problems.append(str(e)))
@@ -240,6 +241,121 @@ def test_it_prints(opened):
     assert opened.page.locator(".told").is_visible()
     assert not opened.page.locator(".bar").is_visible()
     opened.page.emulate_media(media="screen")
+
+
+def test_time_zoom_shows_fast_activity_of_all_contacts(opened):
+    page = opened.page
+    canvas = page.locator("#strips canvas")
+    canvas.scroll_into_view_if_needed()
+    seen = [canvas.screenshot()]
+    for name in ("4 s around onset", "Shorter time: shows fast activity", "Later"):
+        page.locator("#strips-tools").get_by_role("button", name=name).click()
+        seen.append(canvas.screenshot())
+    assert len(set(seen)) == 4
+    canvas.focus()
+    page.keyboard.press("-")
+    page.keyboard.press("ArrowLeft")
+    page.locator("#strips-tools").get_by_role("button", name="All that there is").click()
+    assert canvas.screenshot() == seen[0]
+    page.locator("#strips-tools").get_by_text("S2").click()
+    assert canvas.screenshot() != seen[0]
+
+
+def test_choosing_among_the_signals(opened):
+    page = opened.page
+    canvas = page.locator("#strips canvas")
+    canvas.scroll_into_view_if_needed()
+    tall = (canvas.bounding_box()["height"] - 56) / 24
+    canvas.click(position={"x": 300, "y": 22 + 4.5 * tall})
+    assert opened.text(CHOSEN) == ranked()[4]
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    assert opened.text(CHOSEN) == ranked()[5]
+    page.locator("#strips-tools").get_by_text("electrode").click()
+    assert canvas.bounding_box()["height"] == pytest.approx(56 + 8 * 34, abs=2)
+
+
+def test_electrode_dots_can_be_reached_by_keys(opened):
+    page = opened.page
+    page.locator('.dot[aria-label^="LA2,"]').click()
+    page.locator('.dot[tabindex="0"]').focus()
+    page.keyboard.press("ArrowRight")
+    assert opened.text(CHOSEN) == "LA3"
+    page.keyboard.press("ArrowDown")
+    assert opened.text(CHOSEN) == "LB3"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("LB3,")
+    assert page.locator('.dot[tabindex="0"]').count() == 1
+
+
+def test_keys_work_after_the_slider_and_nothing_moves_with_it(opened):
+    page = opened.page
+    parts = ["#ranking", "#implant canvas", "#chosen-title", "#heat canvas", 'th[data-key="first"]']
+    before = [page.locator(part).first.bounding_box() for part in parts]
+    for value in ("0", "0.123", "0.9", "1"):
+        page.locator("#cut").fill(value)
+        assert [page.locator(part).first.bounding_box() for part in parts] == before
+    page.locator("#cut").focus()
+    page.keyboard.press("j")
+    assert opened.text(CHOSEN) == ranked()[1]
+    page.keyboard.press("r")
+    assert "(locked)" in opened.text("#cut-note")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+
+
+def test_every_column_can_be_reached_beside_the_name(browser, folder):
+    tab = Watched(browser, folder / "sub-Usual.html", width=1280)
+    page = tab.page
+    page.evaluate("document.getElementById('ranking').scrollLeft = 1e6")
+    box, last = page.locator("#ranking").bounding_box(), page.locator("#ranking th").last
+    right = last.bounding_box()["x"] + last.bounding_box()["width"]
+    assert right <= box["x"] + box["width"] + 1
+    name = page.locator(CHOSEN).bounding_box()
+    assert box["x"] <= name["x"] < box["x"] + 60
+    page.close()
+
+
+def test_the_page_is_dark_at_night_and_light_on_paper(opened):
+    page = opened.page
+
+    def ground():
+        return page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
+
+    def lightness():
+        return page.evaluate(
+            """() => { const c = document.querySelector('#strips canvas');
+            const copy = document.createElement('canvas');
+            [copy.width, copy.height] = [c.width, c.height];
+            const context = copy.getContext('2d', { willReadFrequently: true });
+            context.drawImage(c, 0, 0);
+            const d = context.getImageData(0, 0, c.width, c.height).data;
+            let light = 0, all = 0;
+            for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) { all += 1; light += d[i]; }
+            return light / all; }"""
+        )
+
+    day = lightness()
+    page.emulate_media(color_scheme="dark")
+    assert ground() == "rgb(22, 28, 35)"
+    assert lightness() > day + 60
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert lightness() < day + 40
+    page.emulate_media(media="print", color_scheme="dark")
+    assert ground() == "rgb(255, 255, 255)"
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert lightness() > day + 60
+
+
+def test_a_phone_scrolls_over_drawings_and_keeps_most_of_its_screen(browser, folder):
+    tab = Watched(browser, folder / "sub-Usual.html", width=390)
+    actions = tab.page.evaluate(
+        "[...document.querySelectorAll('canvas')].map((c) => getComputedStyle(c).touchAction)"
+    )
+    assert set(actions) == {"pan-y"}
+    assert tab.page.locator(".bar").bounding_box()["height"] < 50
+    assert tab.problems == []
+    tab.page.close()
 
 
 def test_a_narrow_window_does_not_scroll_sideways(browser, folder):

@@ -20,7 +20,7 @@ from epilens.errors import DataError
 from epilens.evidence.signals import signal_of
 from epilens.localization import Request
 from epilens.localization.certainty import Caution
-from epilens.report import brain, payload
+from epilens.report import brain, payload, traces
 from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
 from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
@@ -144,10 +144,29 @@ def test_traces_keep_the_height_of_fast_activity(text):
     start_s = float(found.signals["signal_start_s"][1])
     fs = float(found.signals["signal_rate_hz"][1])
     first, last = (round((t - start_s) * fs) for t in (-10.0, 20.0))
-    step = tree["scale"][1][0] / 127
-    assert coded[1, 0, :, 1].max() * step == pytest.approx(signal[first:last].max(), abs=2 * step)
-    assert coded[1, 0, :, 0].min() * step == pytest.approx(signal[first:last].min(), abs=2 * step)
+    microvolts = tree["scale"][1][0] * np.sinh(coded[1, 0] / 127 * np.arcsinh(100)) / 100
+    assert microvolts[:, 1].max() == pytest.approx(signal[first:last].max(), rel=0.05)
+    assert microvolts[:, 0].min() == pytest.approx(signal[first:last].min(), rel=0.05)
     assert (coded[..., 0] <= coded[..., 1]).all()
+
+
+def test_low_voltages_keep_their_shape_beside_high_ones():
+    largest = np.array([2000.0])
+    for low in (5.0, 20.0, 300.0):
+        code = np.round(traces.bent(np.array([[low]]), largest))
+        back = 2000 * np.sinh(code / 127 * np.arcsinh(100)) / 100
+        assert back[0, 0] == pytest.approx(low, rel=0.1)
+
+
+def test_a_slow_recording_beside_a_fast_one_has_no_gaps():
+    found = usual()
+    rates = found.signals["signal_rate_hz"].values.copy()
+    rates[1] = 4 * rates[1]  # half as many bins of it as samples, two for each of the others
+    other = found.signals.assign_coords(signal_rate_hz=("seizure", rates))
+    tree = traces.traces(replace(found, signals=other))
+    coded = np.frombuffer(base64.b64decode(tree["coded"]), np.int8).reshape(3, 24, tree["bins"], 2)
+    assert tree["rate"] == 250
+    assert (coded[0] != -128).all()
 
 
 def test_a_recording_that_ends_early_has_gaps_not_zeros():
@@ -155,14 +174,23 @@ def test_a_recording_that_ends_early_has_gaps_not_zeros():
     samples = found.signals["signal_samples"].values.copy()
     samples[0] = 35 * 128
     cut = found.signals.assign_coords(signal_samples=("seizure", samples))
-    tree = payload._traces(replace(found, signals=cut))
+    tree = traces.traces(replace(found, signals=cut))
     coded = np.frombuffer(base64.b64decode(tree["coded"]), np.int8).reshape(3, 24, tree["bins"], 2)
     assert (coded[0, :, -100:] == -128).all()
     assert (coded[1] != -128).all()
 
 
 def test_a_cube_has_no_traces():
-    assert payload._traces(replace(usual(), signals=None)) is None
+    assert traces.traces(replace(usual(), signals=None)) is None
+
+
+def test_short_names_are_shown_and_whole_ones_kept():
+    names = ["EEG LA 01-Ref", "EEG LA 02-Ref", *NAMES[2:]]
+    found = replace(usual(), cube=usual().cube.assign_coords(channel=names))
+    shown = payload.payload(found)["contacts"]
+    assert [c["short"] for c in shown[:3]] == ["LA01", "LA02", "LA3"]
+    assert shown[0]["name"] == "EEG LA 01-Ref"
+    assert [c["short"] for c in data_of(page(hostile()))["contacts"]][0] == HOSTILE[0]
 
 
 def test_the_largest_page_is_small_enough():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -233,3 +234,32 @@ def along_shafts(channels: Iterable[str]) -> list[tuple[list[int], list[int]]]:
             members.append(i)
             numbers.append(contact.number)
     return list(shafts.values())
+
+
+# Letters, an apostrophe, digits: nothing else becomes shorter.
+_SHORT = re.compile(r"[^\W\d_]+'?\d+")
+
+
+def short_names(channels: Sequence[str]) -> tuple[str, ...]:
+    """Names as people say them; whole where two channels would have the same.
+
+    Examples
+    --------
+    >>> short_names(["EEG RC 12-Ref", "POL A’1", "EEG LF 01-Ref-EEG LF 02-Ref", "<b>1"])
+    ('RC12', "A'1", 'LF01-LF02', '<b>1')
+    >>> short_names(["EEG A1", "POL A1"])
+    ('EEG A1', 'POL A1')
+    """
+    short = [_short(name) for name in channels]
+    times = Counter(short)
+    return tuple(s if times[s] == 1 else name for s, name in zip(short, channels, strict=True))
+
+
+def _short(name: str) -> str:
+    contacts = contacts_of_channel(name)
+    sides = [side for side in plain_name(name).split("-") if parse_contact(side)]
+    if len(contacts) == 1:
+        sides = [plain_name(name)]
+    sides = [re.sub(r"[\s_-]+", "", plain_name(side)) for side in sides]
+    plain = len(sides) == len(contacts) > 0 and all(_SHORT.fullmatch(side) for side in sides)
+    return "-".join(sides) if plain else name

@@ -19,7 +19,7 @@ from epilens.storage import write_atomically
 
 SCRIPTS = (
     *("state", "marks", "table", "shafts", "implant"),
-    *("heatmap", "traces", "why", "compare", "header", "main"),
+    *("heatmap", "traces", "strips", "why", "compare", "header", "main"),
 )
 """Files of viewer/, in the order in which they are put together."""
 

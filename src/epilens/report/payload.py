@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import epilens
-from epilens.evidence.signals import signal_of
+from epilens.data.contacts import short_names
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.gather import SeizureFacts
 from epilens.localization.result import About, Localization
 from epilens.localization.words import VIEW_WORDS
 from epilens.report.brain import is_mni_like, pial_surface
+from epilens.report.codes import INVALID, base64_of
+from epilens.report.traces import traces
 from epilens.terminal import visible
 
 LARGEST_Z = 60.0
 """Z-Δ beyond this look the same in the heatmap."""
-INVALID = -128
-TRACE_S = (-10.0, 20.0)
-TRACE_BYTES = 4_000_000
 
 
 def payload(localized: Localization) -> dict[str, Any]:
@@ -40,7 +37,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "brain": _brain(localized),
         "heat": _heat(localized),
         "why": _why(localized),
-        "traces": _traces(localized),
+        "traces": traces(localized),
         "resection": _resection(localized),
         "comparisons": [
             {"title": c.title, "shared": c.shared, "k": c.k, "correlation": _round(c.correlation)}
@@ -95,7 +92,9 @@ def _round(value: Any, digits: int = 4) -> Any:
 
 def _contacts(localized: Localization) -> list[dict[str, Any]]:
     """One object per channel, in the order of the channels; the page ranks them."""
-    return [_contact(localized, c, mm) for c, mm in enumerate(localized.positions_mm)]
+    short = short_names(localized.channels)
+    of_all = enumerate(localized.positions_mm)
+    return [{"short": visible(short[c]), **_contact(localized, c, mm)} for c, mm in of_all]
 
 
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:
@@ -126,12 +125,6 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "others": [int(other.ranks[c]) for other in localized.comparisons],
         "words": [visible(line) for line in localized.words[c]],
     }
-
-
-def base64_of(values: NDArray[Any]) -> str:
-    """Bytes of an array, little-endian."""
-    little = values.astype(values.dtype.newbyteorder("<"))
-    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
 
 
 def _heat(localized: Localization) -> dict[str, Any]:
@@ -179,52 +172,6 @@ def _brain(localized: Localization) -> dict[str, Any]:
     if surface is None:
         return {"why": "nilearn is not installed, so no brain surface is drawn"}
     return {"vertices": base64_of(surface[0]), "faces": base64_of(surface[1])}
-
-
-def _traces(localized: Localization) -> dict[str, Any] | None:
-    """Lowest and highest sample of short bins: fast activity keeps its height."""
-    signals = localized.signals
-    if signals is None:
-        return None
-    S, C = len(localized.seizures), len(localized.channels)
-    length_s = TRACE_S[1] - TRACE_S[0]
-    rate = int(np.clip(TRACE_BYTES // (S * C * length_s * 2), 20, 100))
-    coded = np.zeros((S, C, int(length_s * rate), 2), np.int8)
-    scale = np.zeros((S, C))
-    for s in range(S):
-        low, high, recorded = _envelope(localized, s, rate)
-        largest = np.maximum(np.abs(low).max(axis=1), np.abs(high).max(axis=1))
-        scale[s] = np.where(localized.shown[s], largest, 0)
-        step = np.maximum(largest, 1e-9)[:, None] / 127
-        pair = np.stack([np.floor(low / step), np.ceil(high / step)], axis=-1).clip(-127, 127)
-        coded[s] = np.where(recorded[None, :, None], pair, INVALID)
-    return {
-        "from": TRACE_S[0],
-        "rate": rate,
-        "bins": coded.shape[2],
-        "scale": np.round(scale, 2).tolist(),
-        "coded": base64_of(coded),
-    }
-
-
-def _envelope(
-    localized: Localization, s: int, rate: int
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """Lowest and highest sample (channel, bin), and which bins the recording reaches."""
-    signals = localized.signals
-    assert signals is not None
-    x = signal_of(signals, s)
-    fs, start_s = (float(signals[k].values[s]) for k in ("signal_rate_hz", "signal_start_s"))
-    bins = int((TRACE_S[1] - TRACE_S[0]) * rate)
-    edges = np.round((TRACE_S[0] + np.arange(bins + 1) / rate - start_s) * fs).astype(int)
-    recorded = (edges[:-1] >= 0) & (edges[1:] <= x.shape[1]) & (edges[1:] > edges[:-1])
-    low, high = np.zeros((len(x), bins)), np.zeros((len(x), bins))
-    if recorded.any():
-        first, last = np.flatnonzero(recorded)[[0, -1]]
-        inside = x[:, : edges[last + 1]]
-        low[:, first : last + 1] = np.minimum.reduceat(inside, edges[first : last + 1], axis=1)
-        high[:, first : last + 1] = np.maximum.reduceat(inside, edges[first : last + 1], axis=1)
-    return low, high, recorded
 
 
 def _resection(localized: Localization) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ function buildCompare() {
 
 function named(indices) {
   if (!indices.length) return el('span', { class: 'muted' }, 'none');
-  return el('span', { class: 'names' }, ...indices.map((i) => button(contacts[i].name, () => choose(i), { class: 'name' })));
+  return el('span', { class: 'names' }, ...indices.map((i) => nameButton(i)));
 }
 
 function resectionPart(cut) {
@@ -34,11 +34,11 @@ function otherPart(other, i) {
       el('tbody', {}, ...lead.map((c, n) => row(c, theirs[n], n)))));
 }
 
-function nameButton(index) { return button(contacts[index].name, () => choose(index), { class: 'name' }); }
+function nameButton(index) { return button(contacts[index].short, () => choose(index), { class: 'name', title: contacts[index].name }); }
 
 function buildTold() {
   fill('told', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
     const c = contacts[i];
-    return el('div', { class: 'told-one' }, el('h3', {}, `${c.rank}. ${c.name}: EZ score ${number(c.ez)}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
+    return el('div', { class: 'told-one' }, el('h3', {}, `${c.rank}. ${c.short}: EZ score ${number(c.ez)}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
   }));
 }

@@ -11,7 +11,7 @@ function heatValue(quantity, s, w, c) {
 }
 
 function heatColour(quantity, value) {
-  if (value === null) return NONE;
+  if (value === null) return hue.none;
   if (quantity === CONTRIBUTION) return ofChange(value / whyLargest());
   return ofChange(softened(value));
 }
@@ -21,7 +21,7 @@ function softened(z) { return Math.asinh(z / 3) / Math.asinh(10); }
 
 function heatRows() { return state.order === 'rank' ? byRank : byShaft; }
 function heatSeizures() { return state.seizure < 0 ? data.seizures.map((_, s) => s) : [state.seizure]; }
-function rowHeight() { return Math.max(4, Math.min(13, 640 / C)); }
+function rowHeight() { return onPaper ? Math.max(2.6, Math.min(10.5, 600 / C)) : Math.max(4, Math.min(18, 640 / C)); }
 
 function heatBoxes(width) {
   const shownNow = heatSeizures();
@@ -37,7 +37,7 @@ function buildHeat() {
     const hit = heatHit(where(node, event));
     if (!hit) { hideTip(); return; }
     const c = contacts[hit.index];
-    const lines = [`${c.name}, ${short(hit.s)}`];
+    const lines = [`${fullName(c)}, ${short(hit.s)}`];
     if (hit.w >= 0) {
       const value = heatValue(state.quantity, hit.s, hit.w, hit.index);
       lines.push(`${seconds(data.heat.middle[hit.s][hit.w])}: ${heatText(value)}`);
@@ -52,6 +52,7 @@ function buildHeat() {
     if (by) { event.preventDefault(); event.stopPropagation(); step(heatRows(), by); }
   });
   buildHeatTools();
+  document.getElementById('heat').prepend(el('div', { class: 'sub-head' }, el('h3', {}, 'Evidence')));
   document.getElementById('heat').append(el('p', { class: 'muted small pad', id: 'heat-note' }));
   noteHeat();
 }
@@ -81,11 +82,7 @@ function buildHeatTools() {
 }
 
 function heatLegend() {
-  const swatches = [-30, -10, -3, 0, 3, 10, 30].map((v) => {
-    const swatch = el('span', { class: 'swatch', title: `${v} SD` });
-    swatch.style.background = css(ofChange(softened(v)));
-    return swatch;
-  });
+  const swatches = [-30, -10, -3, 0, 3, 10, 30].map((v) => swatch(() => css(ofChange(softened(v))), { title: `${v} SD` }));
   return el('span', { class: 'legend', 'aria-hidden': 'true' }, '−30', ...swatches, '+30 SD');
 }
 
@@ -93,14 +90,21 @@ function drawHeat(context, width) {
   const order = heatRows();
   const tall = rowHeight();
   for (const box of heatBoxes(width)) drawHeatBox(context, box, order, tall);
+  rowNames(context, order, tall, GUTTER);
+}
+
+// Names left of rows, as many as are legible; the chosen one always.
+function rowNames(context, order, tall, room) {
   context.textAlign = 'right';
-  const every = Math.ceil(9 / tall);
+  const every = Math.ceil(8.5 / tall);
   order.forEach((index, row) => {
     const chosen = index === state.chosen;
     if (row % every && !chosen) return;
-    context.font = `${chosen ? '600 ' : ''}${Math.min(11, Math.max(8, tall))}px system-ui, sans-serif`;
-    context.fillStyle = chosen ? '#0a4a56' : isCalled(contacts[index]) && !data.abstains ? '#10151c' : '#76808d';
-    context.fillText(fitted(context, contacts[index].name, GUTTER - 12), GUTTER - 8, 22 + (row + 0.5) * tall + 3);
+    context.font = `${chosen ? '600 ' : ''}${Math.min(11, Math.max(9, tall))}px system-ui, sans-serif`;
+    context.fillStyle = chosen ? hue.chosen : isCalled(contacts[index]) && !data.abstains ? hue.ink : hue.soft;
+    const [name, y] = [fitted(context, contacts[index].short, room - 12), 22 + (row + 0.5) * tall + 3.5];
+    if (chosen && every > 1) { context.strokeStyle = hue.halo; context.lineWidth = 4; context.strokeText(name, room - 8, y); }
+    context.fillText(name, room - 8, y);
   });
   context.textAlign = 'left';
 }
@@ -121,15 +125,15 @@ function drawHeatBox(context, box, order, tall) {
   context.drawImage(heat.picture, box.x, 22, box.width, tall * C);
   const middle = data.heat.middle[box.s];
   const at = (t) => box.x + box.width * (t - middle[0] + 0.5 * stride(middle)) / (W * stride(middle));
-  context.fillStyle = '#10151c';
+  context.fillStyle = hue.ink;
   order.forEach((index, row) => {
     const time = contacts[index].times[box.s];
     if (time !== null) context.fillRect(at(time) - 0.75, 22 + row * tall + 0.5, 1.5, Math.max(2, tall - 1));
   });
-  context.strokeStyle = '#10151c'; context.lineWidth = 1.2;
+  context.strokeStyle = hue.ink; context.lineWidth = 1.2;
   line(context, [at(0), 18], [at(0), 22 + tall * C + 4]);
   const row = order.indexOf(state.chosen);
-  context.strokeStyle = '#0b6e7f'; context.lineWidth = 2;
+  context.strokeStyle = hue.accent; context.lineWidth = 2;
   context.strokeRect(box.x - 1, 22 + row * tall - 1, box.width + 2, tall + 2);
   axis(context, box, at, middle, 22 + tall * C);
 }
@@ -137,9 +141,9 @@ function drawHeatBox(context, box, order, tall) {
 function stride(middle) { return middle.length > 1 ? middle[1] - middle[0] : 1; }
 
 function axis(context, box, at, middle, bottom) {
-  context.font = '600 11px system-ui, sans-serif'; context.fillStyle = '#3d4856';
+  context.font = '600 11px system-ui, sans-serif'; context.fillStyle = hue.text;
   context.fillText(short(box.s), box.x, 14);
-  context.font = '11px system-ui, sans-serif'; context.fillStyle = '#76808d'; context.textAlign = 'center';
+  context.font = '11px system-ui, sans-serif'; context.fillStyle = hue.soft; context.textAlign = 'center';
   const apart = box.width > 260 ? 10 : box.width > 120 ? 20 : 30;
   for (let t = -30; t <= 30; t += apart) {
     if (at(t) < box.x - 1 || at(t) > box.x + box.width + 1) continue;

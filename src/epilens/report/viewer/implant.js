@@ -83,7 +83,7 @@ function drawBrain(width, height) {
   // Finer than the screen when it stands still: its outline is smoother then.
   const sharp = view.quick ? 1 : 2;
   const [w, h] = [Math.round(width * sharp), Math.round(height * sharp)];
-  const key = [view.azimuth, view.elevation, view.zoom, w, h].join();
+  const key = [view.azimuth, view.elevation, view.zoom, w, h, hue === NIGHT].join();
   if (key === drawn) return;
   drawn = key;
   const { toward, right, up, center, scale } = camera(width, height);
@@ -106,7 +106,7 @@ function drawBrain(width, height) {
   for (let i = 0, j = 0; i < depth.length; i += 1, j += 4) {
     if (depth[i] < -1e8) continue;
     const rim = 1 - Math.min(1, Math.max(0, turned[i]));
-    picture.data[j] = 96 - 26 * rim; picture.data[j + 1] = 112 - 26 * rim; picture.data[j + 2] = 132 - 26 * rim;
+    for (let k = 0; k < 3; k += 1) picture.data[j + k] = hue.brain[k] - 26 * rim;
     picture.data[j + 3] = 26 + 150 * rim * rim;
   }
   context.putImageData(picture, 0, 0);
@@ -140,7 +140,7 @@ function drawImplant(context, width, height) {
   const { project } = camera(width, height);
   const points = new Map(placed.map((i) => [i, project(contacts[i].mm)]));
   context.lineWidth = 1.5;
-  context.strokeStyle = 'rgba(60,70,84,0.45)';
+  context.strokeStyle = hue.wire;
   let before = null;
   for (const i of byShaft) {
     if (!points.has(i)) continue;
@@ -151,7 +151,7 @@ function drawImplant(context, width, height) {
   }
   for (const i of [...placed].sort((a, b) => points.get(a)[2] - points.get(b)[2])) ball(context, i, points.get(i));
   if (points.has(state.chosen)) crown(context, points.get(state.chosen), contacts[state.chosen], width);
-  else { context.fillStyle = '#5d6876'; context.fillText(`${contacts[state.chosen].name.slice(0, 24)} has no position`, 12, 18); }
+  else { context.fillStyle = hue.soft; context.fillText(`${contacts[state.chosen].short.slice(0, 24)} has no position`, 12, 18); }
   directions(context, width, height);
 }
 
@@ -166,19 +166,19 @@ function ball(context, i, [x, y, z]) {
   context.fillStyle = ofScore(c.ez); context.fill();
   const called = isCalled(c) && !data.abstains;
   context.lineWidth = called ? 2 : 0.8;
-  context.strokeStyle = called ? '#10151c' : 'rgba(40,48,60,0.6)';
+  context.strokeStyle = called ? hue.ink : hue.rim;
   context.stroke();
-  if (c.resected) { context.strokeStyle = '#10151c'; context.lineWidth = 1.6; line(context, [x - radius, y + radius + 2.5], [x + radius, y + radius + 2.5]); }
+  if (c.resected) { context.strokeStyle = hue.ink; context.lineWidth = 1.6; line(context, [x - radius, y + radius + 2.5], [x + radius, y + radius + 2.5]); }
 }
 
 function crown(context, [x, y], c, width) {
-  context.strokeStyle = '#0b6e7f'; context.lineWidth = 2.5;
+  context.strokeStyle = hue.accent; context.lineWidth = 2.5;
   context.beginPath(); context.arc(x, y, 12, 0, 7); context.stroke();
-  context.font = '600 12px system-ui, sans-serif'; context.fillStyle = '#0a4a56';
-  context.strokeStyle = 'rgba(255,255,255,0.9)'; context.lineWidth = 3;
+  context.font = '600 12px system-ui, sans-serif'; context.fillStyle = hue.chosen;
+  context.strokeStyle = hue.halo; context.lineWidth = 3;
   context.textAlign = x > width - 90 ? 'right' : 'left';
   const at = x > width - 90 ? x - 16 : x + 16;
-  context.strokeText(c.name.slice(0, 24), at, y + 4); context.fillText(c.name.slice(0, 24), at, y + 4);
+  context.strokeText(c.short.slice(0, 24), at, y + 4); context.fillText(c.short.slice(0, 24), at, y + 4);
   context.textAlign = 'left';
 }
 
@@ -186,7 +186,7 @@ function directions(context, width, height) {
   // Letters where left, right, front, back, top and bottom of the patient lie.
   const { toward, right, up } = camera(width, height);
   const axes = [['R', [1, 0, 0]], ['L', [-1, 0, 0]], ['A', [0, 1, 0]], ['P', [0, -1, 0]], ['S', [0, 0, 1]], ['I', [0, 0, -1]]];
-  context.font = '11px system-ui, sans-serif'; context.fillStyle = '#7a8594'; context.textAlign = 'center';
+  context.font = '11px system-ui, sans-serif'; context.fillStyle = hue.soft; context.textAlign = 'center';
   for (const [letter, axis] of axes) {
     const dot3 = (a) => axis[0] * a[0] + axis[1] * a[1] + axis[2] * a[2];
     if (Math.abs(dot3(toward)) > 0.8) continue;
@@ -230,6 +230,7 @@ function startTurn(event) {
   };
   node.addEventListener('pointermove', turn);
   node.addEventListener('pointerup', end, { once: true });
+  node.addEventListener('pointercancel', () => { node.removeEventListener('pointermove', turn); node.removeEventListener('pointerup', end); }, { once: true });
 }
 
 function turnByKey(event) {

@@ -25,7 +25,8 @@ function refreshThreshold() {
 }
 
 function globalKeys(event) {
-  const typing = ['INPUT', 'SELECT', 'TEXTAREA'].includes(event.target.tagName);
+  // A slider takes arrows only: letters are still keys of the page.
+  const typing = ['SELECT', 'TEXTAREA'].includes(event.target.tagName) || (event.target.tagName === 'INPUT' && event.target.type !== 'range');
   if (event.key === 'Escape' && event.target.id === 'search') { event.target.value = ''; event.target.dispatchEvent(new Event('input')); event.target.blur(); return; }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === '/') { event.preventDefault(); document.getElementById('search').focus(); }
@@ -34,7 +35,15 @@ function globalKeys(event) {
   if (event.key === 'r' && locked !== null) set({ cut: locked });
 }
 
-function paintAll() { for (const one of [implantCanvas, heatCanvas, tracesCanvas]) if (one) one.paint(); }
+function paintAll() { for (const one of [implantCanvas, heatCanvas, tracesCanvas, stripsCanvas]) if (one) one.paint(); }
+
+// By day, at night and on paper, which is always by day.
+function dress() {
+  hue = night.matches && !onPaper ? NIGHT : DAY;
+  dyes.forEach(([node, colour]) => { node.style.background = colour(); });
+  refreshRows(); refreshShafts(); buildChosen(); paintAll();
+}
+function print(begins) { onPaper = begins; dress(); }
 
 buildHeader();
 buildThreshold();
@@ -44,6 +53,7 @@ buildShafts();
 buildImplant();
 buildTraces();
 buildHeat();
+buildStrips();
 buildChosen();
 buildCompare();
 buildTold();
@@ -52,8 +62,11 @@ refreshShafts();
 
 watch('chosen', () => { markChosenRow(); refreshShafts(); buildChosen(); paintAll(); });
 watch('cut', () => { refreshThreshold(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
-watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); });
+watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); if (stripsCanvas) stripsCanvas.paint(); });
+watch('span', () => { tracesCanvas.paint(); stripsCanvas.paint(); });
 document.addEventListener('keydown', globalKeys);
-window.addEventListener('beforeprint', paintAll);
+night.addEventListener('change', dress);
+window.addEventListener('beforeprint', () => print(true));
+window.addEventListener('afterprint', () => print(false));
 paintAll();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

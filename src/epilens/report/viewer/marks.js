@@ -1,9 +1,23 @@
 // Colours, canvases, tooltip. Both ramps are ordered by lightness or by blue and orange, so that
 // they can be read without telling red from green; what is called EZ has a ring besides.
-const RAMP = [[246, 238, 218], [244, 196, 120], [226, 122, 60], [170, 52, 58], [92, 20, 62]];
-const BLUE = [[247, 247, 247], [173, 203, 227], [91, 146, 196], [33, 92, 156], [11, 48, 97]];
-const ORANGE = [[247, 247, 247], [249, 205, 150], [235, 148, 66], [190, 92, 16], [122, 54, 5]];
-const NONE = [224, 227, 231];
+const DAY = {
+  ink: '#10151c', text: '#3d4856', soft: '#65707d', accent: '#0b6e7f', chosen: '#0a4a56', trace: '#253040', wire: 'rgba(60,70,84,0.45)',
+  rim: 'rgba(40,48,60,0.6)', halo: 'rgba(255,255,255,0.9)', ground: '#ffffff', rise: 'rgba(235,148,66,0.28)', none: [224, 227, 231], waiting: [236, 239, 242], brain: [96, 112, 132],
+  ramp: [[246, 238, 218], [244, 196, 120], [226, 122, 60], [170, 52, 58], [92, 20, 62]],
+  blue: [[247, 247, 247], [173, 203, 227], [91, 146, 196], [33, 92, 156], [11, 48, 97]],
+  orange: [[247, 247, 247], [249, 205, 150], [235, 148, 66], [190, 92, 16], [122, 54, 5]],
+};
+const NIGHT = {
+  ink: '#f2f5f8', text: '#c3ccd6', soft: '#98a4b1', accent: '#4fc3d4', chosen: '#8fe0ec', trace: '#d5dde6', wire: 'rgba(190,200,212,0.45)',
+  rim: 'rgba(210,220,230,0.55)', halo: 'rgba(20,26,33,0.9)', ground: '#161c23', rise: 'rgba(235,148,66,0.30)', none: [58, 66, 75], waiting: [46, 54, 63], brain: [150, 166, 186],
+  ramp: [[58, 62, 74], [116, 62, 92], [194, 82, 76], [240, 148, 82], [255, 228, 158]],
+  blue: [[34, 41, 49], [38, 78, 120], [58, 126, 186], [112, 176, 226], [182, 220, 250]],
+  orange: [[34, 41, 49], [112, 66, 26], [190, 108, 36], [240, 160, 80], [255, 214, 158]],
+};
+const PAPER_WIDTH = 718;  // A4 within its margins, in CSS pixels
+const night = window.matchMedia('screen and (prefers-color-scheme: dark)');
+let onPaper = false;
+let hue = night.matches ? NIGHT : DAY;
 
 function mix(ramp, t) {
   const x = Math.max(0, Math.min(0.99999, t)) * (ramp.length - 1);
@@ -11,18 +25,31 @@ function mix(ramp, t) {
   return ramp[i].map((v, k) => Math.round(v + (x - i) * (ramp[i + 1][k] - v)));
 }
 function css(rgb) { return `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`; }
-function ofScore(ez) { return ez === null || ez === undefined ? css(NONE) : css(mix(RAMP, ez)); }
-function onScore(ez) { return ez > 0.52 ? '#fff' : '#1c2530'; }
-function ofChange(t) { return t >= 0 ? mix(ORANGE, t) : mix(BLUE, -t); }
+function ofScore(ez) { return ez === null || ez === undefined ? css(hue.none) : css(mix(hue.ramp, ez)); }
+function onScore(ez) { return (ez > 0.52) === (hue === DAY) ? '#ffffff' : '#1c2530'; }
+function ofChange(t) { return t >= 0 ? mix(hue.orange, t) : mix(hue.blue, -t); }
 
-// A canvas that keeps its drawing sharp and is drawn anew when its width changes.
+// Marks of legends, which change their colours with the light.
+const dyes = [];
+function swatch(colour, attributes = {}) {
+  const node = el('span', { class: 'swatch', ...attributes });
+  node.style.background = colour();
+  dyes.push([node, colour]);
+  return node;
+}
+
+// A canvas that keeps its drawing sharp and is drawn anew when its width changes. On paper it is as
+// wide as the sheet, so that its letters stay as large as they are.
 function canvas(id, height, draw, attributes) {
   const node = el('canvas', attributes);
   fill(id, node);
+  let known = 0;
   const paint = () => {
-    const width = Math.max(160, node.parentElement.clientWidth);
+    known = node.parentElement.clientWidth;
+    const share = Number(node.dataset.paper ?? 1);
+    const width = onPaper ? Math.floor(PAPER_WIDTH * share) : Math.max(160, known);
     const tall = typeof height === 'function' ? height(width) : height;
-    const scale = window.devicePixelRatio || 1;
+    const scale = onPaper ? 2 : window.devicePixelRatio || 1;
     if (node.width !== Math.round(width * scale) || node.height !== Math.round(tall * scale)) {
       node.width = Math.round(width * scale);
       node.height = Math.round(tall * scale);
@@ -34,12 +61,8 @@ function canvas(id, height, draw, attributes) {
     context.font = '11px system-ui, sans-serif';
     draw(context, width, tall);
   };
-  let known = 0;
   new ResizeObserver(() => {
-    if (node.parentElement && node.parentElement.clientWidth !== known) {
-      known = node.parentElement.clientWidth;
-      paint();
-    }
+    if (!onPaper && node.parentElement && node.parentElement.clientWidth !== known) paint();
   }).observe(node.parentElement);
   return { node, paint };
 }
@@ -69,7 +92,7 @@ function showTip(event, lines) {
 function hideTip() { tip.hidden = true; }
 
 function describeContact(c) {
-  const lines = [c.name, `rank ${c.rank} of ${C}, EZ score ${number(c.ez)}`];
+  const lines = [fullName(c), `rank ${c.rank} of ${C}, EZ score ${number(c.ez)}`];
   if (c.p !== null) lines.push(`calibrated P(EZ) ${percent(c.p)}`);
   if (c.first !== null) lines.push(`first clear deviation ${seconds(c.first)}`);
   if (c.quality !== 'good') lines.push(`signal: ${c.quality}`);

@@ -27,11 +27,7 @@ function buildShafts() {
 }
 
 function scoreLegend() {
-  const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => {
-    const swatch = el('span', { class: 'swatch' });
-    swatch.style.background = ofScore(v);
-    return swatch;
-  });
+  const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => swatch(() => ofScore(v)));
   const ring = el('span', { class: 'swatch round is-called' });
   return el('p', { class: 'legend-line muted small' }, el('span', {}, 'EZ score 0 ', ...steps, ' 1'), el('span', {}, ring, ' above the threshold'),
     data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null);
@@ -51,8 +47,8 @@ function shaft(name, members, first, perLine) {
 function dot(index, x, y, other) {
   const c = contacts[index];
   const circle = el('circle', { cx: x, cy: y, r: 10 });
-  const label = other ? el('text', { x: x + 13, y: y + 3.5 }, c.name.slice(0, 9)) : el('text', { x, y: y + 3.5, 'text-anchor': 'middle' }, String(c.number));
-  const node = el('g', { class: 'dot', role: 'button', 'aria-label': `${c.name}, rank ${c.rank}`, click: () => choose(index) }, circle, label);
+  const label = other ? el('text', { x: x + 13, y: y + 3.5 }, c.short.slice(0, 9)) : el('text', { x, y: y + 3.5, 'text-anchor': 'middle' }, String(c.number));
+  const node = el('g', { class: 'dot', role: 'button', tabindex: '-1', 'aria-label': `${c.short}, rank ${c.rank}`, click: () => choose(index), keydown: (event) => moveOnShafts(event, index) }, circle, label);
   if (c.resected) node.append(el('path', { d: `M${x - 6} ${y + 12.5}h12`, class: 'cut' }));
   hint(node, index);
   dots.set(index, { node, circle, label });
@@ -63,8 +59,31 @@ function refreshShafts() {
   for (const [index, { node, circle, label }] of dots) {
     const c = contacts[index];
     circle.setAttribute('fill', ofScore(c.ez));
-    label.setAttribute('fill', c.shaft === null ? '#1c2530' : onScore(c.ez));
+    label.setAttribute('fill', c.shaft === null ? hue.text : onScore(c.ez));
     node.classList.toggle('is-called', isCalled(c) && !data.abstains);
     node.classList.toggle('is-chosen', index === state.chosen);
+    node.setAttribute('tabindex', index === state.chosen ? '0' : '-1');
+    node.setAttribute('aria-pressed', String(index === state.chosen));
   }
+}
+
+// One dot is in the order of tabs; arrows go along the electrodes, as in a table.
+function moveOnShafts(event, index) {
+  const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, Home: -C, End: C }[event.key];
+  if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(index); }
+  if (!by) return;
+  event.preventDefault();
+  event.stopPropagation();
+  let next = byShaft[Math.max(0, Math.min(C - 1, byShaft.indexOf(index) + by))];
+  if (event.key === 'ArrowDown' || event.key === 'ArrowUp') next = onNextShaft(index, by);
+  choose(next);
+  dots.get(next).node.focus();
+}
+
+// The contact of the same number on the next electrode, or the nearest.
+function onNextShaft(index, by) {
+  const names = [...new Set(byShaft.map((i) => contacts[i].shaft))];
+  const name = names[Math.max(0, Math.min(names.length - 1, names.indexOf(contacts[index].shaft) + by))];
+  const away = (i) => Math.abs((contacts[i].number ?? 0) - (contacts[index].number ?? 0));
+  return byShaft.filter((i) => contacts[i].shaft === name).sort((a, b) => away(a) - away(b))[0];
 }

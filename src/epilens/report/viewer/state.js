@@ -11,7 +11,7 @@ const locked = data.about.locked;
 const atFirst = locked !== null ? locked
   : Math.floor(1000 * contacts[byRank[Math.min(data.k, C) - 1]].ez) / 1000 - 0.001;
 const state = {
-  chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank',
+  chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank', span: null,
 };
 const watchers = [];
 
@@ -65,5 +65,6 @@ function percent(value) { return value === null || value === undefined ? '–' :
 function seconds(value) {
   return value === null || value === undefined ? '–' : `${value > -0.05 ? '+' : '−'}${Math.abs(value).toFixed(1)} s`;
 }
+function fullName(c) { return c.short === c.name ? c.name : `${c.short} (${c.name})`; }
 function short(s) { return `S${s + 1}`; }
 function plural(n, one, many = `${one}s`) { return `${n} ${n === 1 ? one : many}`; }

@@ -1,7 +1,7 @@
 // The ranked table: sort, search, choose, export.
 const columns = [
   { key: 'rank', title: '#', help: 'Rank by EZ score', value: (c) => c.rank, text: (c) => String(c.rank), up: true },
-  { key: 'name', title: 'Contact', help: 'As the recording names it', text: (c) => c.name, up: true, left: true },
+  { key: 'name', title: 'Contact', help: 'The recording’s own name on hover', cell: nameCell, text: (c) => c.short, up: true, left: true },
   { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4) },
   { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
   { key: 'decision', title: 'Called', help: 'At the display threshold', value: (c) => Number(isCalled(c)), cell: calledCell, text: (c) => c.decision },
@@ -19,6 +19,8 @@ const sorting = { key: 'rank', down: false };
 let query = '';
 let shown = byRank.slice();
 const rows = new Map();
+
+function nameCell(c) { return el('span', { title: c.name }, c.short); }
 
 function scoreCell(c) {
   const bar = el('span', { class: 'score-fill' });
@@ -75,7 +77,7 @@ function sortBy(column) {
 function arrange() {
   const column = columns.find((one) => one.key === sorting.key);
   const wanted = query.trim().toLowerCase();
-  shown = byRank.filter((i) => !wanted || contacts[i].name.toLowerCase().includes(wanted));
+  shown = byRank.filter((i) => !wanted || `${contacts[i].short} ${contacts[i].name}`.toLowerCase().includes(wanted));
   const sign = sorting.down ? -1 : 1;
   shown.sort((a, b) => {
     if (!column.value) return sign * compareNames(contacts[a], contacts[b]);

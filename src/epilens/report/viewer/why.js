@@ -22,7 +22,7 @@ function whyLargest() {
 
 function buildChosen() {
   const c = contacts[state.chosen];
-  const facts = [['rank', `${c.rank} of ${C}`], ['EZ score', number(c.ez)]];
+  const facts = [...(c.short === c.name ? [] : [['in the recording', c.name]]), ['rank', `${c.rank} of ${C}`], ['EZ score', number(c.ez)]];
   if (c.p !== null) facts.push(['calibrated P(EZ)', percent(c.p)]);
   if (c.prq !== null) facts.push(['PRQ-Net, BCR-Net', `${number(c.prq)}, ${number(c.bcr)}`]);
   if (c.spread !== null) facts.push(['ensemble SD', number(c.spread)]);
@@ -30,12 +30,12 @@ function buildChosen() {
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
   if (data.resection) facts.push(['resection', c.resected ? 'taken' : 'left']);
-  document.getElementById('chosen-title').textContent = `Contact ${c.name}`;
+  document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
   fill('words',
     el('dl', { class: 'facts' }, ...facts.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
     el('ul', { class: 'sentences' }, ...c.words.map((sentence) => el('li', {}, sentence))));
   fill('contributions', ...contributions(), ...agreement(c));
-  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', {}, c.name), ` rank ${c.rank}, EZ score ${number(c.ez)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
+  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` rank ${c.rank}, EZ score ${number(c.ez)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
 }
 
 function swatchOf(c) {
@@ -67,7 +67,7 @@ function bar(one, largest) {
   const share = 50 * Math.abs(one.sum) / largest;
   fillNode.style.width = `${share}%`;
   fillNode.style.left = one.sum >= 0 ? '50%' : `${50 - share}%`;
-  fillNode.style.background = css(one.sum >= 0 ? ORANGE[3] : BLUE[3]);
+  fillNode.style.background = css(one.sum >= 0 ? hue.orange[3] : hue.blue[3]);
   return [el('span', { class: 'bar-name', title: one.parts.join('\n') }, one.name), el('span', { class: 'bar-track' }, fillNode), el('span', { class: 'bar-value' }, signed(one.sum, 2))];
 }
 
