@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from operator import neg
+from pathlib import Path
 
 import psutil
 import pytest
 
+from epilens.errors import WorkerError
 from epilens.processes import work_through
 
 
@@ -27,6 +30,31 @@ def test_nothing_to_do_is_nothing():
 def test_an_error_reaches_the_caller(jobs):
     with pytest.raises(TypeError, match="bad operand"):
         list(work_through(neg, [1, "a"], jobs))
+
+
+def kill_own_process(item):
+    """Die where the item says so; `once` until its file is there."""
+    if item == "always":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if item.startswith("once"):
+        path = Path(item.partition(" ")[2])
+        if not path.exists():
+            path.write_text("")
+            os.kill(os.getpid(), signal.SIGKILL)
+    return item.upper()
+
+
+def test_work_of_a_killed_process_is_done_again(tmp_path):
+    items = ["a", "b", f"once {tmp_path / 'died'}", *"cdefghij"]
+    done = dict(work_through(kill_own_process, items, 2))
+    assert done == {item: item.upper() for item in items}
+
+
+def test_what_kills_its_process_twice_is_named():
+    results = work_through(kill_own_process, ["a", "always", *"bc"], 2, "<{}>".format)
+    message = r"^<always>: expected its process to finish, found it killed twice"
+    with pytest.raises(WorkerError, match=message):
+        dict(results)
 
 
 def test_processes_end_with_a_killed_parent(tmp_path):

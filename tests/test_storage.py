@@ -70,7 +70,7 @@ def test_a_file_that_somebody_put_into_our_folder_is_kept(tmp_path):
     assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "new"
 
 
-@pytest.mark.parametrize("name", [".out.partial", ".out.old"])
+@pytest.mark.parametrize("name", [".out.epilens-partial", ".out.epilens-old"])
 def test_a_hidden_folder_of_somebody_else_is_not_removed(tmp_path, name):
     (tmp_path / name).mkdir()
     (tmp_path / name / "notes.txt").write_text("mine")
@@ -88,7 +88,7 @@ def test_the_remains_of_a_kill_are_removed(tmp_path):
     fill(tmp_path / "out", "old")
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
     assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "old"
-    assert (tmp_path / ".out.partial" / "half.txt").exists()
+    assert (tmp_path / ".out.epilens-partial" / "half.txt").exists()
     fill(tmp_path / "out", "new")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -241,7 +241,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 
 def test_what_a_kill_left_of_a_file_is_replaced_by_the_next_attempt(tmp_path):
-    (tmp_path / ".out.bin.partial").write_bytes(b"half")
+    (tmp_path / ".out.bin.x.epilens-partial").write_bytes(b"half")
     with replace_file(tmp_path / "out.bin") as place:
         place.write_bytes(b"new")
     assert contents(tmp_path) == {"out.bin": b"new"}

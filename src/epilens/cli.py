@@ -1,14 +1,13 @@
 """The command line: one short function per verb; the work is in the modules that they call.
 
-Progress and messages go to stderr; stdout carries one thing, so verbs pipe. Exit code 0; 2 for bad
-input, with one clear message; 1 for a failure. Heavy packages are imported where they are used.
+Progress and messages go to stderr; stdout carries one thing, so verbs pipe. Exit codes are in
+`ending`. Heavy packages are imported where they are used.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import traceback
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -17,10 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
+from epilens.ending import Verbs, ended
 from epilens.errors import EpilensError, PlanError, did_you_mean
 
 app = typer.Typer(
     name="epilens",
+    cls=Verbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -432,6 +433,8 @@ def _tell(summary: dict[str, Any]) -> None:
 
     left = f", {len(summary['left_out'])} left out (see audit.tsv)" if summary["left_out"] else ""
     say(f"{summary['described']} patients described, {summary['kept']} kept{left}")
+    for name in summary["damaged"]:
+        say(f"{name}: its cube, of another dataset, is damaged; describe that dataset again")
 
 
 def _plan(path: Path | None, labels: Path | None, onsets: Path | None):
@@ -468,11 +471,11 @@ def plan_init(
 ) -> None:
     """Write the paper's plan with every field, to be edited."""
     from epilens.plan import Plan
+    from epilens.storage import write_atomically
 
     if out.exists():
         raise PlanError(f"plan init: expected {out} to be absent, found a file. Give another name.")
-    out.write_text(Plan().to_toml(), encoding="utf-8")
-    typer.echo(out)
+    typer.echo(write_atomically(out, Plan().to_toml()))
 
 
 @plan_app.command("check")
@@ -497,22 +500,13 @@ def plan_diff(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; turn bad input into one sentence and exit code 2."""
+    """Run the command line; bad input and faults of the machine are one sentence and code 2."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     warnings.showwarning = partial(_show_warning, warnings.showwarning)  # ty: ignore
-    try:
+    with ended(arguments, debug):
         app(arguments)
-    except EpilensError as error:
-        _fail(f"epilens: {error}", 2, debug)
-    except Exception as error:
-        _fail(
-            f"epilens: failed unexpectedly ({type(error).__name__}: {error}). "
-            "Run again with --debug for the traceback, and please report it.",
-            1,
-            debug,
-        )
 
 
 def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any) -> None:
@@ -524,12 +518,3 @@ def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any
         say(f"warning: {message}")
     else:
         usual(message, category, *where)
-
-
-def _fail(message: str, code: int, debug: bool) -> None:
-    if debug:
-        traceback.print_exc()
-    from epilens.terminal import say
-
-    say(message)
-    sys.exit(code)

@@ -22,12 +22,20 @@ class DataError(EpilensError):
     """A dataset, a sidecar or a recording cannot be used."""
 
 
+class StorageError(DataError):
+    """A place cannot be written: full, closed, gone, or in use; or what is there is damaged."""
+
+
 class OnsetError(DataError):
     """No seizure onset, or more than one, can be read from the events of a run."""
 
 
 class CubeError(EpilensError):
     """A cube breaks its rules, or cannot be read."""
+
+
+class DamagedError(CubeError):
+    """A store lacks a piece, or has one that is not as it was written."""
 
 
 class SplitError(EpilensError):
@@ -40,6 +48,10 @@ class LedgerError(EpilensError):
 
 class MethodError(EpilensError):
     """A method cannot be fitted: too few patients, one class, packages or weights missing."""
+
+
+class WorkerError(EpilensError):
+    """A process that did a piece of the work was killed, twice."""
 
 
 class ModelError(EpilensError):

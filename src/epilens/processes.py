@@ -1,36 +1,97 @@
-"""Local processes: work is handed out, results come back as they are ready."""
+"""Local processes: work is handed out, results come back as they are ready.
+
+A process that is killed (by whoever is short of memory) takes its work with it. What it may have
+been at is tried once more, one piece at a time; what kills its process again is named.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
+
+from epilens.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def work_through(
-    work: Callable[[Item], Result], items: Sequence[Item], jobs: int
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    jobs: int,
+    title: Callable[[Item], str] = str,
 ) -> Iterator[tuple[Item, Result]]:
-    """Items with their results: in order here, or as they are ready on processes."""
+    """Items with their results: in order here, or as they are ready on processes.
+
+    title : what people call an item, for the one whose process is killed twice.
+    """
     if jobs <= 1:
         yield from ((item, work(item)) for item in items)
         return
+    waiting = dict(enumerate(items))
+    while waiting:
+        for number, result in _until_a_kill(work, waiting, jobs):
+            yield waiting.pop(number), result
+        # Work is handed out in order, to each process and a few ahead: one of these was lost.
+        for number in list(waiting)[: 2 * jobs + 1]:
+            yield waiting[number], _alone(work, waiting[number], title)
+            del waiting[number]
+
+
+def _until_a_kill(
+    work: Callable[[Item], Result], items: dict[int, Item], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    """Results as they are ready; ends early when a process is killed."""
+    with _pool(min(jobs, len(items))) as pool:
+        try:
+            futures = {pool.submit(work, item): number for number, item in items.items()}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            return
+
+
+def _alone(work: Callable[[Item], Result], item: Item, title: Callable[[Item], str]) -> Result:
+    with _pool(1) as pool:
+        try:
+            return pool.submit(work, item).result()
+        except BrokenProcessPool:
+            raise WorkerError(
+                f"{title(item)}: expected its process to finish, found it killed twice, perhaps "
+                "for want of memory. Use fewer --jobs or close other programs, then run the same "
+                "command again: what was finished is kept."
+            ) from None
+
+
+@contextmanager
+def _pool(jobs: int) -> Generator[ProcessPoolExecutor]:
+    """Processes that end at once when the work is given up: nobody waits for what is not wanted."""
+    before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        max(1, min(jobs, len(items))), mp_context=context, initializer=_end_with_parent
-    ) as pool:
-        futures = {pool.submit(work, item): item for item in items}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    pool = ProcessPoolExecutor(max(1, jobs), mp_context=context, initializer=_end_with_parent)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed would go on and write into what is resumed later."""
+    """A process whose parent was killed would go on and write into what is resumed later.
+
+    Ctrl-C is the parent's alone to answer: it ends its processes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def wait() -> None:

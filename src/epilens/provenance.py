@@ -26,8 +26,8 @@ from typing import Any
 FLOOR = frozenset(
     f"epilens.{name}"
     for name in (
-        *("arrays", "errors", "plan", "processes", "progress", "provenance", "registry"),
-        *("storage", "terminal", "testing"),
+        *("arrays", "ending", "errors", "faults", "locks", "plan", "processes", "progress"),
+        *("provenance", "registry", "storage", "terminal", "testing", "whole_files"),
     )
 )
 """Modules in which no number of a result is made; what the plan says is hashed by value."""

@@ -3,51 +3,102 @@
 Every folder that a verb writes carries a mark: a hidden file that says what kind of output it is
 and, where it was written in one piece, which files that piece has. A folder without the mark, or
 with a file that we did not write, is never replaced or added to.
+
+What a kill leaves has a hidden name; the next command that works in the same folder, or writes the
+same name, removes it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
-from epilens.errors import DataError
+from epilens.errors import DataError, StorageError
+from epilens.faults import told
+from epilens.locks import alone_in, alone_on, nobody_holds
+from epilens.whole_files import (
+    PARTIAL,
+    own_file,
+    replace_file,
+    settle,
+    settle_names,
+    unwritable,
+    write_atomically,
+    write_bytes_atomically,
+    write_new,
+)
+
+__all__ = [
+    "MARK",
+    "check_folder",
+    "damage_in",
+    "is_own",
+    "own_file",
+    "own_folder",
+    "replace_file",
+    "replace_folder",
+    "sweep",
+    "working_in",
+    "write_atomically",
+    "write_bytes_atomically",
+    "write_new",
+]
 
 MARK = ".epilens"
 """The hidden file by which a folder of ours is known again."""
+OLD, LOCK = ".epilens-old", ".epilens-lock"
+"""Ends of the hidden names of what is being replaced, and of what is held."""
 
 
-def own_folder(path: str | Path, kind: str) -> Path:
+@contextmanager
+def working_in(
+    path: str | Path, kind: str, known_by: Sequence[str] = (), wait_s: float = 0.0
+) -> Generator[Path]:
+    """The folder `path` to write output of this kind into, alone, without what a kill left."""
+    path = own_folder(path, kind, known_by)
+    with alone_in(path, wait_s):
+        sweep(path)
+        yield path
+
+
+def own_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> Path:
     """The folder `path` to write output of this kind into: new, empty, or of the same kind.
 
     Anything else is refused, because something in it could be overwritten.
+
+    known_by : patterns of all names in such a folder, of which the first must be there: by them it
+    is known again when its mark was lost or damaged.
     """
     path = Path(path)
-    check_folder(path, kind)
+    check_folder(path, kind, known_by)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from None
-    if not (path / MARK).exists():
+        raise unwritable(path, error) from None
+    if _marked(path) is None:
         write_atomically(path / MARK, json.dumps({"kind": kind}) + "\n")
     return path
 
 
-def check_folder(path: str | Path, kind: str) -> None:
+def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> None:
     """Refuse a place that is not absent, empty, or output of this kind."""
     path = Path(path)
-    if path.is_symlink() or path.exists():
+    try:
         what = _kind_of(path)
-        if what not in ("", kind):
-            raise DataError(
-                f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
-                "is written there: give another folder."
-            )
+    except OSError as error:
+        raise unwritable(path, error) from None
+    if what not in ("", kind) and not (known_by and _is_known(path, known_by)):
+        raise DataError(
+            f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
+            "is written there: give another folder."
+        )
 
 
 def is_own(path: str | Path, kind: str) -> bool:
@@ -61,11 +112,34 @@ def _kind_of(path: Path) -> str:
         return ""
     if not path.is_dir():
         return "a file" if path.exists() else "a broken link"
-    try:
-        return str(json.loads((path / MARK).read_text(encoding="utf-8"))["kind"])
-    except (OSError, ValueError, KeyError, TypeError):
-        first = next(path.iterdir(), None)
+    mark = _marked(path)
+    if mark is not None:
+        return mark["kind"]
+    first = next((entry for entry in path.iterdir() if not entry.name.endswith(LOCK)), None)
     return "" if first is None else f"a folder with other things in it ({first.name})"
+
+
+def _marked(folder: Path) -> dict[str, Any] | None:
+    """What a folder's mark says; None where there is none that can be read."""
+    try:
+        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        return {"files": None} | mark if isinstance(mark["kind"], str) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_known(path: Path, known_by: Sequence[str]) -> bool:
+    """Whether a folder without a mark has what such a folder has, and nothing else."""
+    if not path.is_dir() or _marked(path) is not None:
+        return False
+    names = [entry.name for entry in path.iterdir()]
+    names = [name for name in names if name != MARK and not _is_hidden_of_ours(name)]
+    known = all(any(fnmatch(name, pattern) for pattern in known_by) for name in names)
+    return known and any(fnmatch(name, known_by[0]) for name in names)
+
+
+def _is_hidden_of_ours(name: str) -> bool:
+    return name.startswith(".") and name.endswith((PARTIAL, OLD, LOCK))
 
 
 def _named(kind: str) -> str:
@@ -73,46 +147,86 @@ def _named(kind: str) -> str:
 
 
 @contextmanager
-def replace_folder(path: str | Path, kind: str) -> Generator[Path]:
-    """A new folder to be filled; it takes the name `path` when all is written.
+def replace_folder(
+    path: str | Path, kind: str, known_by: Sequence[str] = (), sealed: bool = False
+) -> Generator[Path]:
+    """A new folder to be filled; it takes the name `path` when all is written and on the disk.
 
-    A kill at any moment leaves the old folder, the new one, or none under that name, and perhaps
-    a hidden one beside it, which the next attempt removes. An old folder is replaced only if it is
-    of the same kind and holds nothing but what was written then.
+    A kill at any moment leaves the old folder or the new one, under its name or hidden beside it,
+    and perhaps a part, which the next attempt removes. An old folder is replaced only if it is of
+    the same kind and holds nothing but what was written then.
+
+    sealed : the mark has a digest of every file, so that `damage_in` sees what changed.
     """
     path = Path(path)
-    check_folder(path, kind)
-    hidden = path.with_name(f".{path.name}.partial")
-    old = path.with_name(f".{path.name}.old")
-    for place in (hidden, old, path):
-        _check_ours(place, kind)
-    for leftover in (hidden, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    try:
-        _begin(hidden, kind)
-        yield hidden
-        _list_files(hidden, kind)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
-    if path.exists():
-        path.rename(old)
-    hidden.rename(path)
+    check_folder(path, kind, known_by)
+    hidden, old = _hidden(path, PARTIAL), _hidden(path, OLD)
+    with alone_on(path):
+        for place in (hidden, old):
+            _check_ours(place, kind)
+        _check_ours(path, kind, known_by, listed=True)
+        _bring_back(path, old)
+        for leftover in (hidden, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+        try:
+            with told(path):
+                hidden.mkdir(parents=True)
+                (hidden / MARK).write_text(json.dumps({"kind": kind}), encoding="utf-8")
+                yield hidden
+                _list_files(hidden, kind, sealed)
+                settle(hidden)
+        except BaseException:
+            shutil.rmtree(hidden, ignore_errors=True)
+            raise
+        _swap(path, hidden, old)
+
+
+def _swap(path: Path, hidden: Path, old: Path) -> None:
+    with told(path):
+        if path.exists():
+            path.rename(old)
+        hidden.rename(path)
+        settle_names(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _begin(folder: Path, kind: str) -> None:
-    try:
-        folder.mkdir(parents=True)
-        (folder / MARK).write_text(json.dumps({"kind": kind}), encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(folder, error) from None
+def _hidden(path: Path, end: str) -> Path:
+    return path.with_name(f".{path.name}{end}")
 
 
-def _list_files(folder: Path, kind: str) -> None:
+def _bring_back(path: Path, old: Path) -> None:
+    """A kill between two renames left nothing under the name: the old one gets it back."""
+    if old.exists() and not path.exists():
+        old.rename(path)
+
+
+def _list_files(folder: Path, kind: str, sealed: bool) -> None:
     """The mark of a folder that was written in one piece names its files."""
-    mark = {"kind": kind, "files": sorted(_files(folder))}
-    (folder / MARK).write_text(json.dumps(mark), encoding="utf-8")
+    names = sorted(_files(folder))
+    files = {name: _digest(folder / name) for name in names} if sealed else names
+    mark = json.dumps({"kind": kind, "files": files})
+    (folder / MARK).write_text(mark, encoding="utf-8")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def damage_in(folder: str | Path) -> str:
+    """What of a sealed folder is not as it was written: the file's name; '' if all of it is."""
+    folder = Path(folder)
+    files = (_marked(folder) or {}).get("files")
+    if not isinstance(files, dict):
+        return MARK
+    for name, digest in files.items():
+        try:
+            same = _digest(folder / name) == digest
+        except OSError:
+            same = False
+        if not same:
+            return name
+    return ""
 
 
 def _files(folder: Path) -> set[str]:
@@ -123,13 +237,19 @@ def _files(folder: Path) -> set[str]:
     } - {MARK}
 
 
-def _check_ours(folder: Path, kind: str) -> None:
-    """Refuse a folder that is to be removed if something in it was not written by us."""
-    check_folder(folder, kind)
-    if not (folder / MARK).exists():
+def _check_ours(
+    folder: Path, kind: str, known_by: Sequence[str] = (), listed: bool = False
+) -> None:
+    """Refuse a folder that is to be removed if something in it was not written by us.
+
+    listed : its mark must say which files are ours; one that was being written cannot yet.
+    """
+    check_folder(folder, kind, known_by)
+    mark = _marked(folder)
+    if mark is None:  # absent, empty, or known by its names
         return
-    listed = json.loads((folder / MARK).read_text(encoding="utf-8")).get("files")
-    strange = sorted(_files(folder) - set(listed)) if listed is not None else []
+    names = mark["files"] if mark["files"] is not None or not listed else []
+    strange = sorted(_files(folder) - set(names)) if names is not None else []
     if strange:
         raise DataError(
             f"{folder}: expected only what EpiLENS wrote there, found {strange[0]} too. Move it "
@@ -137,101 +257,31 @@ def _check_ours(folder: Path, kind: str) -> None:
         )
 
 
-def own_file(path: str | Path, sign: str) -> Path:
-    """The path, unless a file is there that lacks the sign by which ours are known."""
-    path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
-    if path.exists():
-        with path.open("rb") as file:
-            ours = sign.encode() in file.read(4096)
-        if not ours:
-            raise DataError(
-                f"{path}: expected no file, or one that this command wrote, found another. Nothing "
-                "is written there: give another name."
-            )
-    return path
+def sweep(folder: str | Path) -> None:
+    """Remove what kills left in a folder of ours: hidden, unfinished, and held by nobody.
 
-
-@contextmanager
-def replace_file(path: str | Path) -> Generator[Path]:
-    """A place for a new file; it takes the name `path` when all is written.
-
-    A kill leaves the old file, the new one, or none under that name, and perhaps a hidden one
-    beside it, which the next attempt replaces.
+    Folders inside that have a mark of their own are left to whoever works in them.
     """
-    path = Path(path)
-    hidden = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        hidden.write_bytes(b"")
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        yield hidden
-        hidden.replace(path)
-    except BaseException:
-        hidden.unlink(missing_ok=True)
-        raise
+    folder = Path(folder)
+    for place, folders, names in os.walk(folder):
+        at = Path(place)
+        for name in filter(_is_hidden_of_ours, names):
+            if name != LOCK and nobody_holds(at / name):
+                (at / name).unlink(missing_ok=True)
+        for name in filter(_is_hidden_of_ours, folders):
+            _sweep_folder(at / name)
+        inner = (at / name for name in folders)
+        folders[:] = [p.name for p in inner if p.exists() and not (p / MARK).exists()]
 
 
-def write_atomically(path: str | Path, text: str) -> Path:
-    """Write a text file, whole or not at all."""
-    return write_bytes_atomically(path, text.encode("utf-8"))
-
-
-def write_bytes_atomically(path: str | Path, content: bytes) -> Path:
-    """Write under a temporary name beside the file, then rename: never half a file."""
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
-
-
-def write_new(path: str | Path, text: str) -> bool:
-    """Write a file that must not be there yet, whole or not at all; False if it is there.
-
-    Of two processes that write the same name, one wins and the other is told.
-    """
-    path = Path(path)
-    whole = path.with_name(f".{path.name}.{uuid4().hex}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        whole.write_bytes(text.encode("utf-8"))
-        return _take_name(path, whole)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    finally:
-        with suppress(OSError):
-            whole.unlink()
-
-
-def _take_name(path: Path, whole: Path) -> bool:
-    try:
-        path.hardlink_to(whole)
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without links: a name is still taken by one alone
-        try:
-            with path.open("xb") as file:
-                file.write(whole.read_bytes())
-        except FileExistsError:
-            return False
-    return True
-
-
-def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(
-        f"{path}: expected a place that can be written, found: {error.strerror}. Give another path."
-    )
+def _sweep_folder(leftover: Path) -> None:
+    """A hidden folder of a kill; an old one whose successor is not there gets its name back."""
+    end = PARTIAL if leftover.name.endswith(PARTIAL) else OLD
+    path = leftover.with_name(leftover.name[1:].removesuffix(end))
+    with suppress(StorageError), alone_on(path):  # in use: not ours to remove
+        if _marked(leftover) is None and any(leftover.iterdir()):
+            return
+        if end == OLD and not path.exists():
+            leftover.rename(path)
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -14,8 +14,9 @@ from epilens.evidence.describe import describe
 from epilens.evidence.files import (
     SUFFIX,
     attributes_of,
-    is_whole,
+    damage_in_store,
     key_of,
+    open_cohort,
     open_cube,
     open_patient,
     save,
@@ -66,10 +67,13 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path):
 
 def test_a_flipped_bit_of_an_array_is_refused_with_the_file_s_name(tmp_path):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
-    assert is_whole(path)
+    assert damage_in_store(path) == ""
     flip(path, offset_of(path, "x/0.0.0.0") + 1000)
-    assert not is_whole(path)
-    with pytest.raises(CubeError, match=r"sub-01\.zarr\.zip: expected a cube, found a store that"):
+    assert damage_in_store(path) == "x/0.0.0.0 is not as it was written"
+    message = (
+        r"sub-01\.zarr\.zip: expected a store that is whole, found a damaged one \(x/0\.0\.0\.0"
+    )
+    with pytest.raises(CubeError, match=message):
         open_cube(path)
 
 
@@ -83,15 +87,56 @@ def test_a_damage_in_what_is_read_later_names_the_file_too(patient):
         signal_of(opened, 1)
 
 
-def test_a_piece_that_is_gone_is_not_zero(tmp_path):
-    path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
+def without(path, gone):
+    """The same file, without some pieces."""
     with zipfile.ZipFile(path) as file:
-        pieces = {name: file.read(name) for name in file.namelist() if name != "x/0.0.0.0"}
+        pieces = {name: file.read(name) for name in file.namelist() if name not in gone}
     with zipfile.ZipFile(path, "w") as file:
         for name, content in pieces.items():
             file.writestr(name, content)
-    with pytest.raises(CubeError, match="expected a cube, found a store that cannot be read"):
+
+
+@pytest.mark.parametrize("gone", ["x/0.0.0.0", "is_ez/0", "valid/0.0.0", "channel/0"])
+def test_a_piece_that_is_gone_is_named_and_not_zero(tmp_path, gone):
+    path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
+    without(path, {gone})
+    assert damage_in_store(path) == f"{gone} is missing"
+    with pytest.raises(
+        CubeError, match=f"found a damaged one .{gone} is missing.*epilens describe"
+    ):
         open_cube(path)
+
+
+def test_labels_that_are_gone_do_not_make_a_patient_without_labels(tmp_path):
+    path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
+    without(path, {"is_ez/0", "is_ez/.zarray", "is_ez/.zattrs"})
+    assert "is missing" in damage_in_store(path)
+    with pytest.raises(CubeError, match="is_ez/0 is missing"):
+        open_cube(path)
+
+
+def test_a_damaged_summary_does_not_stop_a_cohort(tmp_path):
+    save(make_cube(), tmp_path / "sub-01.zarr.zip")
+    for text in ("", "{", "[]", "\x00"):
+        (tmp_path / "cohort.json").write_text(text)
+        assert open_cohort(tmp_path).summary == {}
+
+
+def test_attributes_that_are_damaged_are_told_from_a_store_that_is_not_there(tmp_path):
+    path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
+    flip(path, offset_of(path, ".zattrs") + 5)
+    with pytest.raises(CubeError, match=r"found a damaged one \(\.zattrs: .*epilens describe"):
+        attributes_of(path)
+    with pytest.raises(CubeError, match="damaged"):
+        key_of(path)
+
+
+def test_a_cube_without_a_key_is_refused_by_name(tmp_path):
+    cube = make_cube()
+    cube.attrs.pop("key", None)
+    path = save(cube, tmp_path / "sub-01.zarr.zip")
+    with pytest.raises(CubeError, match="expected a key of what it was made from, found none"):
+        key_of(path)
 
 
 def test_the_same_cube_gives_the_same_bytes(tmp_path):

@@ -8,8 +8,10 @@ makes a file whole, every piece in it carries a CRC-32, and the same content giv
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ import zarr
 from zarr.storage import MemoryStore, ZipStore
 
 from epilens.data.sidecars import natural
-from epilens.errors import CubeError, did_you_mean
+from epilens.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.evidence.cube import check, joined
 from epilens.storage import own_file, replace_file
 
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from zarr.abc.store import ByteRequest
 
 SUFFIX = ".zarr.zip"
-_ATTRIBUTES = ".zattrs"
-"""The first piece of every file of ours."""
+_ATTRIBUTES, _METADATA = ".zattrs", ".zmetadata"
+"""The first piece of every file of ours, and the one that describes all others."""
 
 
 def save(cube: xr.Dataset, path: str | Path) -> Path:
@@ -83,10 +85,10 @@ class _Pieces(ZipStore):
         return piece
 
 
-def _damaged(path: Path, why: str) -> CubeError:
-    return CubeError(
-        f"{path}: expected a store that is whole, found a damaged one ({why}). Describe the "
-        "patient anew."
+def _damaged(path: Path, why: str) -> DamagedError:
+    return DamagedError(
+        f"{path}: expected a store that is whole, found a damaged one ({why}). Heal it: run "
+        "`epilens describe` again."
     )
 
 
@@ -98,25 +100,59 @@ def open_store(path: str | Path) -> xr.Dataset:
     return store
 
 
-def is_whole(path: str | Path) -> bool:
-    """Whether every piece of a store is as it was written."""
+def begins_like_ours(path: str | Path) -> bool:
+    """Whether a file can be a store of ours, whole or damaged."""
+    try:
+        own_file(path, _ATTRIBUTES)
+    except DataError:
+        return False
+    return True
+
+
+def damage_in_store(path: str | Path) -> str:
+    """Which piece of a store is gone or not as it was written; '' if all are whole."""
     try:
         with zipfile.ZipFile(path) as file:
-            return file.testzip() is None
-    except Exception:  # zipfile raises many kinds
-        return False
+            missing = sorted(_expected(file) - set(file.namelist()))
+            if missing:
+                return f"{missing[0]} is missing"
+            broken = file.testzip()
+            return f"{broken} is not as it was written" if broken else ""
+    except Exception as error:  # zipfile raises many kinds
+        return type(error).__name__
+
+
+def _expected(file: zipfile.ZipFile) -> set[str]:
+    """Names of all pieces that a store must have, by what it says of its arrays."""
+    metadata = json.loads(file.read(_METADATA))["metadata"]
+    names = {*metadata, _METADATA}
+    for name, about in metadata.items():
+        if name.endswith("/.zarray"):
+            counts = [
+                math.ceil(n / c) for n, c in zip(about["shape"], about["chunks"], strict=True)
+            ]
+            array = name.removesuffix(".zarray")
+            pieces = product(*map(range, counts))
+            names |= {array + (".".join(map(str, piece)) or "0") for piece in pieces}
+    return names
 
 
 def attributes_of(path: str | Path) -> dict[str, Any]:
     """Attributes of a cube or of a store beside it; its arrays are not read."""
+    path = Path(path)
     try:
         with zipfile.ZipFile(path) as file:
             attributes = json.loads(file.read(_ATTRIBUTES))
-    except Exception as error:  # zipfile raises many kinds
+            missing = _ATTRIBUTES not in file.namelist() or not isinstance(attributes, dict)
+    except FileNotFoundError as error:
         raise CubeError(
-            f"{path}: expected the store of a patient, found none that can be read "
-            f"({type(error).__name__}). Write it with `epilens describe`."
+            f"{path}: expected the store of a patient, found none. Write it with `epilens "
+            "describe`."
         ) from error
+    except Exception as error:  # zipfile raises many kinds
+        raise _damaged(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
+    if missing:
+        raise _damaged(path, _ATTRIBUTES)
     attributes.pop("coordinates", None)  # of the format, not of the dataset
     return attributes
 
@@ -126,10 +162,12 @@ def open_cube(path: str | Path) -> xr.Dataset:
     try:
         with open_store(path) as store:
             cube = store.load()
+    except DamagedError:
+        raise
     except Exception as error:  # zarr raises many kinds for a damaged store
         raise CubeError(
             f"{path}: expected a cube, found a store that cannot be read ({type(error).__name__}). "
-            "Describe the patient anew."
+            "Heal it: run `epilens describe` again."
         ) from error
     return check(cube)
 
@@ -146,11 +184,21 @@ def key_of(path: str | Path, beside: str = "cube") -> str:
     A method that reads traces or signals reads the cube's masks and labels too.
     """
     if beside == "cube":
-        return attributes_of(path)["key"]
+        return _key(path)
     place = place_of(path, beside)
     if not place.exists():
         raise _nothing(place, beside, "none")
-    return f"{attributes_of(path)['key']}-{attributes_of(place)['key']}"
+    return f"{_key(path)}-{_key(place)}"
+
+
+def _key(path: str | Path) -> str:
+    key = attributes_of(path).get("key")
+    if not isinstance(key, str):
+        raise CubeError(
+            f"{path}: expected a key of what it was made from, found none. Write it with `epilens "
+            "describe`."
+        )
+    return key
 
 
 def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
@@ -164,6 +212,8 @@ def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
     place = place_of(path, beside)
     try:
         store = open_store(place)
+    except DamagedError:
+        raise
     except Exception as error:  # zarr raises many kinds for a damaged store
         why = f"none that can be read ({type(error).__name__})"
         raise _nothing(place, beside, why) from error
@@ -226,6 +276,13 @@ def open_cohort(path: str | Path) -> Cohort:
             f"{path}: expected a folder with cubes (*{SUFFIX}), found none. Write them with "
             "`epilens describe`."
         )
-    summary = path / "cohort.json"
-    about = json.loads(summary.read_text(encoding="utf-8")) if summary.exists() else {}
-    return Cohort(cubes, about)
+    return Cohort(cubes, _summary_in(path))
+
+
+def _summary_in(folder: Path) -> dict[str, Any]:
+    """What `cohort.json` says; nothing where it is gone or damaged: the cubes say it all again."""
+    try:
+        about = json.loads((folder / "cohort.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return about if isinstance(about, dict) else {}

@@ -32,8 +32,9 @@ from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
     SUFFIX,
     attributes_of,
+    begins_like_ours,
     cubes_in,
-    is_whole,
+    damage_in_store,
     open_cube,
     place_of,
     save,
@@ -46,11 +47,15 @@ from epilens.evidence.traces import TRACES
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
-from epilens.storage import own_folder, write_atomically
+from epilens.storage import working_in, write_atomically
 from epilens.terminal import visible
 
 STORES = {store.name: store for store in (CUBE, TRACES, SIGNALS)}
 """The cube, and what can lie beside it."""
+DAMAGED = ".damaged"
+"""What is added to the name of a file that is in the way of a store."""
+KNOWN_BY = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
+"""Names in a folder of cubes."""
 
 
 @dataclass(frozen=True)
@@ -92,19 +97,24 @@ def describe_cohort(
     for name in plan.descriptors:
         DESCRIPTORS[name]  # a name that nobody has is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
-    _check_names(patients, out)
-    own_folder(out, "cubes")
     tick = Ticks.of(tick)
-    tick.expect(sum(len(patient.runs) for patient in patients))
     threads = 1 if jobs > 1 else threads
     work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
+    _check_names(patients, out)
+    with working_in(out, "cubes", KNOWN_BY):
+        tick.expect(sum(len(patient.runs) for patient in patients))
+        outcomes = _describe_all(work, jobs, tick)
+        _write_audit(out / "audit.tsv", {part.title: _rows(part, outcomes) for part in parts})
+        return _write_summary(out, outcomes, plan)
+
+
+def _describe_all(work: list[Job], jobs: int, tick: Ticks) -> dict[str, Outcome]:
     outcomes = {}
     for job, outcome in _all(work, jobs):
         outcomes[job.patient.name] = outcome
         note = "kept" if outcome.kept else "described" if outcome.summary else "left out"
         tick(f"{job.patient.name} {note}", len(job.patient.runs))
-    _write_audit(out / "audit.tsv", {part.title: _rows(part, outcomes) for part in parts})
-    return _write_summary(out, outcomes, plan)
+    return outcomes
 
 
 def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
@@ -116,7 +126,7 @@ def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
 def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
     # The largest patients first, so that no process is left with one at the end.
     work = sorted(work, key=_size, reverse=True) if jobs > 1 else work
-    yield from work_through(describe_one, work, jobs)
+    yield from work_through(describe_one, work, jobs, lambda job: job.patient.name)
 
 
 def _size(job: Job) -> float:
@@ -145,6 +155,7 @@ def describe_one(job: Job) -> Outcome:
         _tell_participant(job.place("cube"), facts)
     for name, store in made.items():
         store.attrs |= {"key": keys[name], "recordings": recordings}
+        _set_aside(job.place(name))
         save_store(store, job.place(name))
     about = {name: attributes_of(job.place(name)) for name in keys}
     audit = [AuditRow(**row) for of_store in about.values() for row in of_store.get("audit", ())]
@@ -161,7 +172,13 @@ def _attributes(path: Path) -> dict[str, Any]:
 
 def _whole(path: Path) -> dict[str, Any]:
     """Attributes of a store; none where there is no store, or a damaged one."""
-    return _attributes(path) if is_whole(path) else {}
+    return {} if damage_in_store(path) else _attributes(path)
+
+
+def _set_aside(path: Path) -> None:
+    """A file in place of a store that is none, or is damaged at its start, gets another name."""
+    if path.exists() and not begins_like_ours(path):
+        path.replace(path.with_name(f"{path.name}{DAMAGED}"))
 
 
 def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
@@ -239,21 +256,31 @@ def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
         audit_frame(part).map(visible).assign(dataset=visible(title))
         for title, part in rows.items()
     ]
-    if path.exists():
-        old = read_table(path)
+    if path.exists() and (old := _earlier(path, list(tables[0]))) is not None:
         tables.insert(0, old[~old["dataset"].isin([visible(title) for title in rows])])
     text = io.StringIO()
     pd.concat(tables).to_csv(text, sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\")
     write_atomically(path, text.getvalue())
 
 
+def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
+    """The audit of earlier commands; None where it is damaged: their datasets write it anew."""
+    try:
+        old = read_table(path)
+    except (EpilensError, ValueError):
+        return None
+    return old if list(old) == columns else None
+
+
 def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[str, Any]:
     """`cohort.json`: every patient of the folder, those of earlier commands too."""
     left_out = sorted(name for name, outcome in outcomes.items() if outcome.summary is None)
+    about = {name: _attributes(path) for name, path in cubes_in(out).items()}
     summary = {
         "plan_digest": plan.digest,
-        "patients": [_summary(attributes_of(path)) for path in cubes_in(out).values()],
+        "patients": [_summary(attributes) for attributes in about.values() if attributes],
         "left_out": left_out,
+        "damaged": [name for name, attributes in about.items() if not attributes],
         "described": sum(o.summary is not None and not o.kept for o in outcomes.values()),
         "kept": sum(o.kept for o in outcomes.values()),
     }

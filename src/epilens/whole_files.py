@@ -1,0 +1,156 @@
+"""Files that are either there and complete, or not there, also after a power loss.
+
+What is being written has a hidden name that ends with `.epilens-partial` and is held. A kill can
+leave it behind, held by nobody: whoever writes the same name next removes it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from epilens.errors import DataError, StorageError
+from epilens.faults import sentence_of, told
+from epilens.locks import hold, nobody_holds
+
+PARTIAL = ".epilens-partial"
+"""End of the hidden name of what is being written."""
+
+
+def own_file(path: str | Path, sign: str) -> Path:
+    """The path, unless a file is there that lacks the sign by which ours are known."""
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
+    if path.exists():
+        with path.open("rb") as file:
+            ours = sign.encode() in file.read(4096)
+        if not ours:
+            raise DataError(
+                f"{path}: expected no file, or one that this command wrote, found another. Nothing "
+                "is written there: give another name."
+            )
+    return path
+
+
+@contextmanager
+def replace_file(path: str | Path) -> Generator[Path]:
+    """A place for a new file; it takes the name `path` when all is written and on the disk.
+
+    A kill leaves the old file, the new one, or none under that name, and perhaps a hidden one
+    beside it, which the next attempt replaces.
+    """
+    path = Path(path)
+    with _hidden_file(path) as (hidden, handle), told(path):
+        yield hidden
+        os.fsync(handle)
+        hidden.chmod(0o644)
+        hidden.replace(path)
+        settle_names(path.parent)
+
+
+@contextmanager
+def _hidden_file(path: Path) -> Generator[tuple[Path, int]]:
+    """An empty file beside `path`, open and held; gone at the end, unless it got another name."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep_name(path)
+        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    try:
+        hold(handle)  # so that nobody takes it for what a kill left
+        yield Path(name), handle
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()
+        os.close(handle)
+
+
+def _sweep_name(path: Path) -> None:
+    """What a kill left of an earlier attempt to write this file."""
+    for name in _entries(path.parent):
+        if name.startswith(f".{path.name}.") and name.endswith(PARTIAL):
+            leftover = path.with_name(name)
+            if leftover.is_file() and nobody_holds(leftover):
+                leftover.unlink(missing_ok=True)
+
+
+def _entries(folder: Path) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        yield from (entry.name for entry in entries)
+
+
+def write_atomically(path: str | Path, text: str) -> Path:
+    """Write a text file, whole or not at all."""
+    return write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: str | Path, content: bytes) -> Path:
+    """Write under a hidden name beside the file, then rename: never half a file."""
+    with replace_file(path) as hidden:
+        hidden.write_bytes(content)
+    return Path(path)
+
+
+def write_new(path: str | Path, text: str) -> bool:
+    """Write a file that must not be there yet, whole or not at all; False if it is there.
+
+    Of two processes that write the same name, one wins and the other is told.
+    """
+    path = Path(path)
+    with _hidden_file(path) as (hidden, handle), told(path):
+        hidden.write_bytes(text.encode("utf-8"))
+        os.fsync(handle)
+        hidden.chmod(0o644)
+        taken = _take_name(path, hidden)
+        settle_names(path.parent)
+    return taken
+
+
+def _take_name(path: Path, whole: Path) -> bool:
+    try:
+        path.hardlink_to(whole)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: a name is still taken by one alone
+        try:
+            with path.open("xb") as file:
+                file.write(whole.read_bytes())
+        except FileExistsError:
+            return False
+    return True
+
+
+def settle(folder: Path) -> None:
+    """Everything in a folder is on the disk: a power loss after the rename takes nothing."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            handle = os.open(Path(place) / name, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        settle_names(Path(place))
+
+
+def settle_names(folder: Path) -> None:
+    """The names of a folder are on the disk, where its file system can promise that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def unwritable(path: Path, error: OSError) -> StorageError:
+    """What to say of a place that cannot be written."""
+    return StorageError(
+        sentence_of(error, path)
+        or f"{path}: expected a place that can be written, found: {error.strerror}. Give another "
+        "path."
+    )
