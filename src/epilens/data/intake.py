@@ -273,9 +273,7 @@ def _from_bids(
             onsets_s = (typed or {}).get((patient.name, run.name), [])
             for seizure in (run, *_more_seizures(run, onsets_s[1:])):
                 tick(f"reading {seizure.name}", 0)
-                seizures.read(
-                    seizure.name, seizure.name, partial(_without, seizure, given.exclude)
-                )
+                seizures.read(seizure.name, seizure.name, partial(_without, seizure, given.exclude))
     return seizures
 
 

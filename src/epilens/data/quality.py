@@ -39,6 +39,12 @@ def quality_flags(
     ]
 
 
+def stuck_share(signal: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Share of samples of each channel (channel, time) that stick to its own extremes."""
+    a, b = signal[:, :-1], signal[:, 1:]
+    return _stuck_share(a, b, signal.max(axis=1), signal.min(axis=1))
+
+
 def _extremes(
     signal: NDArray[np.float32], missing: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
