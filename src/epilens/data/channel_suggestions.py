@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.fft
@@ -150,7 +150,7 @@ def _near_harmonics(f: Floats, hz: float) -> NDArray[np.bool_]:
     return (f > hz / 2) & (np.abs(f - hz * np.round(f / hz)) <= 1.0)
 
 
-_Found = tuple[NDArray[np.bool_], Floats]
+_Found = tuple[Any, Floats]
 
 
 def _reasons(parts: list[_Stretch], plan: QualityPlan) -> dict[What, _Found]:
