@@ -115,6 +115,6 @@ def first_deviation(z, searched, threshold=3.0, windows=3):
     return -1
 
 
-def strength(z, valid, first, windows=5):
+def strength(z, valid, first, windows=3):
     inside = [z[w] for w in range(first, min(first + windows, len(z))) if valid[w]]
     return statistics.fmean(inside)

@@ -419,7 +419,7 @@ def with_onsets(root: Path, *rows: tuple[str, str, object]) -> Plan:
 def test_a_given_onset_replaces_the_events(tmp_path, patient, run):
     root = write_tree(tmp_path / "tree", kind=None)
     onset = only_run(root, with_onsets(root, (patient, run, 33.25))).onset
-    assert (onset.onset_s, onset.rule, onset.text) == (33.25, "given by the user", "")
+    assert (onset.onset_s, onset.rule, onset.text) == (33.25, "given in a table of onsets", "")
 
 
 def test_a_given_onset_needs_no_events(tmp_path):

@@ -335,3 +335,27 @@ def test_a_bipolar_model_ranks_pairs_on_their_electrode(files):
     table = found.contacts.set_index("name")
     assert table.loc["A1-A2", ["shaft", "number"]].tolist() == ["A", 1]
     assert set(table.index[table["resected"] == "yes"]) == {"A1-A2", "A2-A3"}
+
+
+def test_onsets_of_one_file_that_are_too_close_are_refused(files):
+    with pytest.raises(OnsetError, match=r"10 s or more apart in one file, found onsets at 25 and"):
+        take_in(files[:1], Plan(), Given(onsets_s=(44, 25, 30)))
+    twice = [files[0], files[0]]
+    with pytest.raises(OnsetError, match=r"found onsets at 40 and 45 s"):
+        take_in(twice, Plan(), Given(onsets_s=(40, 45)))
+    assert take_in(files[:2], Plan(), Given(onsets_s=(40, 41))).recordings, "two files"
+
+
+def test_a_channel_to_leave_out_that_nobody_has_is_refused(files):
+    given = Given(onsets_s=(40,), exclude=("A2", "A22"))
+    with pytest.raises(DataError, match=r"found 'A22'. Did you mean 'A2'\?"):
+        take_in(files[:1], Plan(), given)
+    with pytest.raises(DataError, match=r"found 'RZ9'. Names are like 'A1'"):
+        take_in([make_recording(fs=FS)], Plan(), Given(exclude=("RZ9",)))
+
+
+def test_files_are_numbered_as_they_were_given(files):
+    taken = take_in(files[:2], Plan(), Given(onsets_s=(40, 41)))
+    assert taken.files == (("seizure-1", 1), ("seizure-2", 2))
+    taken = take_in(files[:1], Plan(), Given(onsets_s=(30, 45)))
+    assert taken.files == (("seizure-1", 1), ("seizure-2", 1))

@@ -151,8 +151,8 @@ def test_an_onset_for_a_folder_fits_no_run(tmp_path):
 
 def test_a_run_with_two_onsets_has_two_seizures(tmp_path):
     write_tree(tmp_path)
-    taken = take_in(run_file(tmp_path, "ieeg.edf"), Plan(), Given(onsets_s=(40.0, 45.0)))
-    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 45.0]
+    taken = take_in(run_file(tmp_path, "ieeg.edf"), Plan(), Given(onsets_s=(40.0, 52.0)))
+    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 52.0]
     first, second = (r.run for r in taken.recordings)
     assert second == f"{first}+2"
 

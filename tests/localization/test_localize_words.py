@@ -11,8 +11,8 @@ from epilens.errors import DataError
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
 from epilens.localization.explain import Explanation
-from epilens.localization.timing import time_evidence
-from epilens.localization.words import tell, tell_agreement, tell_score
+from epilens.localization.timing import CLEAR_SD, time_evidence
+from epilens.localization.words import tell, tell_agreement, tell_score, tell_together, when
 from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 
@@ -55,6 +55,43 @@ def test_falls_and_late_contacts_are_told_as_such():
     )
 
 
+def test_rises_and_falls_are_never_mixed():
+    timing = quiet(S=3)
+    timing.deviates[:, 0, LINE_LENGTH] = True
+    timing.strength[:, 0, LINE_LENGTH] = [6.0, -4.0, 8.0]
+    timing.at_s[:, 0, LINE_LENGTH] = [3.0, -0.4, 5.0]
+    assert tell(0, timing, np.ones((3, 5), bool)) == [
+        "Line length rises 7.0 SD above its own pre-onset level at +4 s in seizures 1 and 3 and "
+        "falls 4.0 SD below its own pre-onset level at onset in seizure 2: its 3 seizures differ."
+    ]
+
+
+def test_no_time_is_minus_zero():
+    assert [when(t) for t in (-0.5, -0.4, 0.0, 0.4, -1.6, 2.0)] == [
+        *("at onset",) * 4,
+        "at -2 s",
+        "at +2 s",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_deviation_is_told_as_less_than_the_rule_asks_for(seed):
+    timing = time_evidence(make_cube(seizures=3, seed=seed, fs=128.0))
+    assert timing.deviates.any()
+    assert np.abs(timing.strength[timing.deviates]).min() >= CLEAR_SD
+
+
+def test_a_joint_score_outside_of_the_single_ones_is_told():
+    (line,) = tell_together(0.81, np.array([0.62, 0.64]))
+    assert line.startswith(
+        "All seizures together score 0.81, above each of them alone (0.62, 0.64)"
+    )
+    (line,) = tell_together(0.5, np.array([0.62, 0.64]))
+    assert ", below each of them alone" in line
+    for joint, alone in ((0.63, [0.62, 0.64]), (0.645, [0.62, 0.64]), (0.9, [0.2])):
+        assert tell_together(joint, np.array(alone)) == []
+
+
 def test_a_contact_alone_is_compared_with_nobody():
     timing = quiet(S=1)
     timing.deviates[0, 2, LINE_LENGTH] = True
@@ -67,7 +104,8 @@ def test_a_contact_alone_is_compared_with_nobody():
 
 def test_a_contact_without_deviation_is_told_too():
     assert tell(0, quiet(), np.ones((4, 5), bool)) == [
-        "No descriptor leaves its own pre-onset level for 3 s or more in any of its 4 seizures."
+        "No descriptor leaves its own pre-onset level by 3 SD for 3 windows in a row in any of its "
+        "4 seizures."
     ]
 
 
@@ -123,7 +161,7 @@ def test_a_resection_is_matched_by_contact():
 def test_a_resection_is_compared_with_the_top_contacts():
     p = np.array([0.5, 0.1, 0.2, 0.9, 0.3])
     cut = resection(["A2", "odd"], CHANNELS, p, k=2)
-    assert (cut.covered, cut.left_behind, cut.without_evidence) == (0.5, (2,), (4,))
+    assert (cut.covered, cut.left_behind, cut.outside) == (0.5, (2,), (4,))
     with pytest.raises(DataError, match=r"found none of them in the list \(Z9\)"):
         resection("Z9", CHANNELS, p, k=2)
 

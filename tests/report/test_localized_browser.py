@@ -78,6 +78,51 @@ def test_the_best_contact_is_chosen_at_first(opened):
     assert opened.text("body > .disclaimer").startswith("Research use only")
 
 
+def test_what_must_be_known_stands_first(opened):
+    said = opened.page.locator("#plainly li").all_inner_texts()
+    assert said == list(usual().plainly)
+    top = opened.page.locator("#plainly").bounding_box()["y"]
+    assert top < opened.page.locator("#ranking").bounding_box()["y"]
+    analysed = opened.text("#analysed")
+    for told in ("onset at 35 s of the file, annotated (onset marker)", "24 contacts", "128 Hz"):
+        assert told in analysed
+    for told in ("as recorded", "1-150 Hz", usual().analysed.date, "EpiLENS "):
+        assert told in analysed
+
+
+def test_no_badge_is_louder_than_the_probability(opened):
+    loud = opened.page.locator("#ranking .called:not(.faint)").count()
+    called = usual().contacts[usual().contacts["decision"] == "EZ"]
+    assert loud == (called["ez_probability"] >= 0.5).sum()
+    assert opened.page.locator("#ranking .called.faint").count() == len(called) - loud
+
+
+def test_contributions_have_a_legend_of_their_own(opened):
+    assert "+30 SD" in opened.text("#heat-legend")
+    opened.page.locator("#quantity").select_option(label="contribution to the score")
+    assert "SD" not in opened.text("#heat-legend")
+    assert "of the score, per window" in opened.text("#heat-legend")
+
+
+def test_resected_contacts_of_low_rank_are_not_called_without_evidence(opened):
+    said = opened.text("#compare")
+    assert f"Resected, outside the top {usual().k}" in said
+    assert "without evidence" not in said
+    assert "would be in the resection" in said
+
+
+def test_a_method_without_training_shows_places_and_no_scores(browser, folder):
+    tab = Watched(browser, folder / "sub-Hostile.html")
+    assert tab.page.locator('th[data-key="ez"]').count() == 0
+    for place in ("#chosen-bar", "#words", "#told", "#shafts", "#threshold"):
+        assert "score" not in tab.text(place).lower()
+    tab.page.locator("#cut").fill("3")
+    assert tab.page.locator("#ranking .called").count() == 3
+    assert "3 leading contacts marked" in tab.text("#cut-note")
+    assert tab.problems == []
+    tab.page.close()
+
+
 def test_choosing_in_the_table_chooses_everywhere(opened):
     third = ranked()[2]
     opened.page.locator("#ranking tbody tr").nth(2).click()

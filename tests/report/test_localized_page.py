@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
-from epilens.errors import DataError
+from epilens.errors import DataError, OnsetError
 from epilens.evidence.signals import signal_of
 from epilens.localization import Request
 from epilens.localization.certainty import Caution
@@ -271,7 +271,7 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
 
     files = [write_edf(tmp_path / f"Mustermann{i}.edf", CONTACTS, i) for i in range(2)]
     request = Request(
-        files, "line-length-change", read_onset_list(["40,40"]), code="P1", resected="A1,A2"
+        files, "line-length-change", read_onset_list(["40 40"]), code="P1", resected="A1,A2"
     )
     written = run_localize(request, tmp_path / "out")
     assert written == tmp_path / "out" / "sub-P1.html"
@@ -286,7 +286,7 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
 
 
 def test_what_is_typed_is_read(tmp_path):
-    assert read_onset_list(["60", "61.5,62"]) == [60, 61.5, 62]
+    assert read_onset_list(["60", "61.5; 62", "63, 64"]) == [60, 61.5, 62, 63, 64]
     with pytest.raises(
         DataError, match="expected seconds from the start of the file, found 'soon'"
     ):
@@ -298,3 +298,10 @@ def test_what_is_typed_is_read(tmp_path):
     assert read_resection(str(tmp_path / "cut.txt")) == "A1-4\nB2"
     with pytest.raises(DataError, match="expected a list of contacts, found nothing"):
         read_resection(str(tmp_path / "gone.txt"))
+
+
+@pytest.mark.parametrize("typed", ["44,25", "44,5", "61,62.5"])
+def test_a_decimal_comma_is_asked_about(typed):
+    wanted = rf"Is {typed.replace(',', '.', 1)} meant\?.*--onset {typed.replace(',', ' --onset ')}"
+    with pytest.raises(OnsetError, match=wanted):
+        read_onset_list([typed])

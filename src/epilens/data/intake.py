@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _Source = TypeVar("_Source")
 
+APART_S = 10.0
+"""Onsets of one file that lie closer are one seizure marked twice, or a slip."""
 UNREADABLE = "could not be read (the command line says why)"
 
 
@@ -60,6 +64,8 @@ class Intake:
     """Seizure and reason; no free text of a file."""
     problems: tuple[str, ...] = ()
     """The same reasons in full, for the one who typed the command."""
+    files: tuple[tuple[str, int], ...] = ()
+    """Seizure, and the number of its file among those that were given; of plain files only."""
 
 
 def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -> Intake:
@@ -88,6 +94,7 @@ def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -
             taken = _from_plain(sources, plan, given, Ticks.of(tick))
         else:
             taken = _from_bids(BidsTree(root), sources, plan, given, Ticks.of(tick))
+    taken.check_excluded(given.exclude)
     intake = taken.intake()
     if given.electrodes is None:
         return intake
@@ -115,6 +122,8 @@ class _Seizures:
         self._rows = list(rows)
         self._left_out: dict[str, str] = {}
         self._problems: list[str] = []
+        self.files: dict[str, int] = {}
+        self._names: dict[str, None] = {}
 
     def read(
         self, name: str, called: str, prepare: Callable[[], tuple[SeizureRun, list[AuditRow]]]
@@ -122,6 +131,7 @@ class _Seizures:
         """Prepare a run and read it; only the user sees how it is `called`."""
         try:
             run, rows = prepare()
+            self.has(*run.channels, *run.listed)
             recording, more = read_run(run, self._plan)
         except OutsideError:
             raise
@@ -141,6 +151,22 @@ class _Seizures:
             why = self._rows[-1].why
             self.leave_out(recording.run, why, f"{called} is left out: it {why}.")
 
+    def has(self, *names: str) -> None:
+        """Channels that a recording has, whether they are used or not."""
+        self._names |= dict.fromkeys(names)
+
+    def check_excluded(self, exclude: Sequence[str]) -> None:
+        """Refuse a channel to leave out that no recording has: it was meant to change something."""
+        known = {name.upper() for name in self._names}
+        for name in exclude if known else ():
+            if name.strip().upper() not in known:
+                close = get_close_matches(name.upper(), sorted(known), n=1)
+                like = next(n for n in self._names if n.upper() == (close or [n.upper()])[0])
+                hint = f"Did you mean {like!r}?" if close else f"Names are like {like!r}."
+                raise DataError(
+                    f"--exclude: expected a channel of the recordings, found {name!r}. {hint}"
+                )
+
     def leave_out(self, name: str, why: str, problem: str) -> None:
         """Keep the reason for everyone, and in full for the user."""
         self._left_out[name] = why
@@ -158,6 +184,7 @@ class _Seizures:
             tuple(self._rows),
             tuple(self._left_out.items()),
             tuple(self._problems),
+            tuple(self.files.items()),
         )
 
 
@@ -166,6 +193,7 @@ def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) 
     for recording in recordings:
         who = (recording.patient, recording.run)
         keep, rows = _wanted(recording.channels, given.exclude, who)
+        seizures.has(*recording.channels)
         seizures.add(pick(recording, keep), recording.run, rows)
     return seizures
 
@@ -197,6 +225,7 @@ def _with_onsets(
         return [(source, None) for source in sources]
     files = all(isinstance(source, Path) for source in sources)
     if files and len(sources) == 1:
+        _check_apart(sources[0], onsets_s)
         return [(sources[0], onset_s) for onset_s in onsets_s]
     if len(sources) != len(onsets_s):
         raise OnsetError(
@@ -204,7 +233,21 @@ def _with_onsets(
             f"{'files' if files else 'recordings'}, found {len(onsets_s)}. "
             + ("Give --onset once for every file, in their order." if files else "Give as many.")
         )
+    if files:
+        for source in dict.fromkeys(sources):
+            _check_apart(source, [t for s, t in zip(sources, onsets_s, strict=True) if s == source])
     return list(zip(sources, onsets_s, strict=True))
+
+
+def _check_apart(source: Any, onsets_s: Sequence[float | None]) -> None:
+    """Onsets of one file that are closer than any two seizures are refused."""
+    for before, after in pairwise(sorted(t for t in onsets_s if t is not None)):
+        if after - before < APART_S:
+            raise OnsetError(
+                f"{source.name}: expected seizures {APART_S:g} s or more apart in one file, found "
+                f"onsets at {before:g} and {after:g} s. Give one onset for each seizure, with a "
+                "decimal point."
+            )
 
 
 def _from_plain(
@@ -218,8 +261,11 @@ def _from_plain(
         )
     seizures = _Seizures(patient_code(given.patient or "patient"), plan)
     pairs = _with_onsets(sources, given.onsets_s)
+    files = list(dict.fromkeys(s if isinstance(s, Path) else id(s) for s in sources))
     for number, (source, onset_s) in enumerate(pairs, start=1):
         who = (seizures.patient, f"seizure-{number}")
+        file = files.index(source if isinstance(source, Path) else id(source))
+        seizures.files[who[1]] = file + 1
         called = f"{who[1]} ({source.name})" if isinstance(source, Path) else who[1]
         tick(f"reading {who[1]}", 0)
         seizures.read(who[1], called, partial(plain_run, source, onset_s, who, given.exclude))

@@ -23,6 +23,8 @@ from epilens.errors import OnsetError
 
 SAME_ONSET_S = 2.0
 """Markers of one rule that lie closer than this mean one onset: the first of them."""
+GIVEN, TABLED = "given by the user", "given in a table of onsets"
+"""In place of a rule, where the user says when."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Onset:
     rule: str
 
     @classmethod
-    def given(cls, onset_s: float) -> Onset:
-        """An onset that the user typed: no rule was needed."""
-        return cls(onset_s, None, "", "given by the user")
+    def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
+        """An onset that the user typed, or has in a table: no rule was needed."""
+        return cls(onset_s, None, "", how)
 
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}

@@ -15,7 +15,7 @@ import pandas as pd
 from epilens.data.audit import AuditRow
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
-from epilens.data.onset import Onset, find_onset
+from epilens.data.onset import GIVEN, TABLED, Onset, find_onset
 from epilens.data.positions import Positions, read_positions
 from epilens.data.reader import annotations_of
 from epilens.data.recording import SeizureRun
@@ -175,7 +175,7 @@ class Scan:
     def _onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset:
         onset_s = self._given_onset(patient, file, ictal)
         if onset_s is not None:
-            return Onset.given(onset_s)
+            return Onset.given(onset_s, TABLED if self._given_onsets is None else GIVEN)
         table, signal = self.tree.table(file, "events"), signal_file(file)
         if table is not None:
             return find_onset(events_of(table), who="events")

@@ -43,6 +43,7 @@ class Request:
     resected: str | Collection[str] | None = None
     compare: Sequence[Model | Source | str | Path] = ()
     force_descriptors: bool = False
+    onset_source: str = ""
 
 
 def localize(
@@ -58,6 +59,7 @@ def localize(
     resected: str | Collection[str] | None = None,
     compare: Iterable[Model | Source | str | Path] = (),
     force_descriptors: bool = False,
+    onset_source: str = "",
     tick: Ticks | StepFunction | None = None,
 ) -> Localization:
     """Rank the contacts of one patient, with evidence.
@@ -87,6 +89,8 @@ def localize(
     force_descriptors : bool
         Apply a model to a plan or cube with other descriptors or filters than it was trained on, if
         the descriptors are as many. A caution says so.
+    onset_source : str
+        Who gave the onsets and when, e.g. `marked by AB, 2026-11-17`; stands beside them.
     tick : function of (note, steps)
         Told what is being done.
 
@@ -100,4 +104,4 @@ def localize(
 
     onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
     given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
-    return assemble(Request(patient, model, *given), Ticks.of(tick))
+    return assemble(Request(patient, model, *given, onset_source), Ticks.of(tick))

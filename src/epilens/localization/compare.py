@@ -77,10 +77,15 @@ class Resection:
     """Share of the top K that is resected."""
     left_behind: tuple[int, ...]
     """Top-K contacts that are not resected, best first."""
-    without_evidence: tuple[int, ...]
+    outside: tuple[int, ...]
     """Resected contacts outside the top K, best first."""
     unknown: tuple[str, ...]
     """Names of the list that are no contact of the patient."""
+
+    @property
+    def by_chance(self) -> float:
+        """How many of K contacts that are picked blindly are resected, on average."""
+        return self.k * float(self.resected.mean())
 
 
 def resection(
@@ -99,7 +104,7 @@ def resection(
         resected=resected,
         covered=float(resected[order[:k]].mean()),
         left_behind=tuple(int(i) for i in order[:k] if not resected[i]),
-        without_evidence=tuple(int(i) for i in order[k:] if resected[i]),
+        outside=tuple(int(i) for i in order[k:] if resected[i]),
         unknown=unknown,
     )
 

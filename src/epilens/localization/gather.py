@@ -18,22 +18,10 @@ from epilens.evidence.cube import check, is_reference, joined
 from epilens.evidence.describe import audit_of, describe_patient
 from epilens.evidence.signals import has_signals, make_signals, without_signals
 from epilens.localization import Request
+from epilens.localization.analysed import Analysed, SeizureFacts, analysed, facts_of
 from epilens.localization.sources import Source, check_cube
 from epilens.plan import Plan
 from epilens.progress import Ticks
-
-
-@dataclass(frozen=True)
-class SeizureFacts:
-    """A seizure that was used."""
-
-    name: str
-    rate_hz: float | None
-    contacts: int
-    reference_windows: int
-    """In the median contact."""
-    onset: str
-    """Rule by which the onset was found; never its text."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +34,7 @@ class Evidence:
     signals: xr.Dataset | None
     """The cube with band-limited signals around onset beside it; None where there are none."""
     seizures: tuple[SeizureFacts, ...]
+    analysed: Analysed
     left_out: tuple[tuple[str, str], ...]
     """Seizures that were not used, and why."""
     dropped: tuple[tuple[str, str], ...]
@@ -91,7 +80,7 @@ def gather(request: Request, source: Source, stores: Collection[str], tick: Tick
                 "found a cube without them. Give the files."
             )
         tick("reading", 2)
-        return _evidence(_tidy(cube), Intake(()))
+        return _evidence(_tidy(cube), Intake(()), request, source)
     tick("reading", 0)
     given = Given(
         onsets_s=tuple(float(s) for s in request.onsets),
@@ -105,7 +94,8 @@ def gather(request: Request, source: Source, stores: Collection[str], tick: Tick
     _check_common(intake.recordings)
     whole, rows = _describe(intake.recordings, source.plan, stores)
     tick("described", 1)
-    return _evidence(_tidy(whole), replace(intake, rows=(*intake.rows, *rows)))
+    intake = replace(intake, rows=(*intake.rows, *rows))
+    return _evidence(_tidy(whole), intake, request, source)
 
 
 def _check_common(recordings: Sequence[Recording]) -> None:
@@ -151,33 +141,19 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     return patient.isel(channel=seen)
 
 
-def _evidence(whole: xr.Dataset, intake: Intake) -> Evidence:
+def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Source) -> Evidence:
     cube = without_signals(whole)
     dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
         signals=whole if has_signals(whole) else None,
-        seizures=_facts(cube, {r.run: r.onset.rule for r in intake.recordings}),
+        seizures=facts_of(cube, intake, request.onset_source),
+        analysed=analysed(cube, source.plan),
         left_out=_seizures_left_out(intake, cube["seizure"].values.tolist()),
         dropped=dropped,
         quality=quality,
         problems=intake.problems,
-    )
-
-
-def _facts(cube: xr.Dataset, rules: dict[str, str]) -> tuple[SeizureFacts, ...]:
-    windows, shown = reference_windows(cube), cube["valid"].any("window").values
-    rates = cube["sampling_rate_hz"].values if "sampling_rate_hz" in cube.coords else None
-    return tuple(
-        SeizureFacts(
-            name=str(name),
-            rate_hz=None if rates is None else float(rates[s]),
-            contacts=int(shown[s].sum()),
-            reference_windows=int(np.median(windows[s][shown[s]])),
-            onset=rules.get(str(name), "as described"),
-        )
-        for s, name in enumerate(cube["seizure"].values)
     )
 
 

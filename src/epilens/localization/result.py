@@ -28,6 +28,7 @@ from epilens.localization.compare import (
 )
 from epilens.localization.explain import Explanation
 from epilens.localization.gather import Evidence, gather
+from epilens.localization.plainly import speak_plainly
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.localization.words import tell_contacts
@@ -72,6 +73,8 @@ class Localization(Evidence):
     why: Explanation | None
     words: tuple[tuple[str, ...], ...]
     """Sentences on each contact."""
+    plainly: tuple[str, ...]
+    """How weak the ranking is, in sentences that come first."""
     resection: Resection | None
     comparisons: tuple[OtherRanking, ...]
 
@@ -96,6 +99,15 @@ class Localization(Evidence):
             tuple(float(1 - p) if show else None for p, show in zip(p_nez, shown, strict=True))
             for p_nez, shown in zip(self.scores.per_seizure, self.shown, strict=True)
         )
+
+    @cached_property
+    def alone_ranks(self) -> tuple[tuple[int | None, ...], ...]:
+        """Place of each contact among those that a seizure shows (S, C), 1 first."""
+        places = []
+        for p_nez, shown in zip(self.scores.per_seizure, self.shown, strict=True):
+            of_shown = iter(ranks(p_nez[shown]).tolist())
+            places.append(tuple(next(of_shown) if show else None for show in shown))
+        return tuple(places)
 
     @cached_property
     def columns(self) -> tuple[ContactColumn, ...]:
@@ -125,16 +137,19 @@ def assemble(request: Request, tick: Ticks) -> Localization:
     timing = time_evidence(evidence.cube)
     why = source.explain(evidence.cube, ranking(p_nez))
     tick("comparing")
+    certainty = assess(evidence, source, scores, others)
+    cut = _resection(request.resected, evidence, p_nez, k)
     return Localization(
         **vars(evidence),
         about=_about(source, evidence.cube),
         scores=scores,
-        certainty=assess(evidence, source, scores, others),
+        certainty=certainty,
         timing=timing,
         k=k,
         why=why,
         words=tell_contacts(scores, timing, evidence.shown, why, k),
-        resection=_resection(request.resected, evidence, p_nez, k),
+        plainly=speak_plainly(source, certainty, cut),
+        resection=cut,
         comparisons=tuple(
             compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
             for one in others

@@ -21,8 +21,6 @@ CLEAR_SD = 3.0
 SUSTAINED = 3
 """Windows in a row."""
 SEARCH_FROM_S = -10.0
-STRENGTH_WINDOWS = 5
-"""The size of a deviation is its mean over this many windows from the first on."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Timing:
     at_s: Floats
     """(S, C, D)"""
     strength: Floats
-    """Mean Z-Δ (S, C, D) over the windows after the first; negative where it falls."""
+    """Mean Z-Δ (S, C, D) over the windows of the rule, so 3 or more; negative where it falls."""
     recruited: Bools
     """(S, C)"""
     recruited_s: Floats
@@ -116,7 +114,7 @@ def _strength(z: NDArray[np.floating], valid: Bools, first: NDArray[np.int64]) -
     S, W, C, D = z.shape
     s, c, d = np.ogrid[:S, :C, :D]
     total, n = np.zeros((S, C, D)), np.zeros((S, C, D))
-    for later in range(STRENGTH_WINDOWS):
+    for later in range(SUSTAINED):
         w = np.minimum(first + later, W - 1)
         counts = valid[s, w, c] & (first + later < W)
         total += np.where(counts, z[s, w, c, d], 0)

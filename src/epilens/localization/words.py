@@ -10,7 +10,7 @@ from epilens.arrays import Bools, Floats
 from epilens.localization.certainty import top_share
 from epilens.localization.explain import Explanation
 from epilens.localization.sources import Scores
-from epilens.localization.timing import Timing
+from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
 
 VIEW_WORDS = {
     "abs": "its level",
@@ -33,6 +33,8 @@ VIEW_WORDS = {
     "begins": "how early it rises",
 }
 """Views of the networks, and terms of a lens."""
+VISIBLE = 0.01
+"""Scores that differ by less look the same."""
 MOST = 3
 """Deviations that are told of one contact."""
 
@@ -44,7 +46,8 @@ def tell_contacts(
 
     shown : (S, C), which seizures show the contact.
     """
-    share = top_share(scores.per_seizure, shown, k)
+    per_seizure = scores.per_seizure
+    share = top_share(per_seizure, shown, k)
     explained = {} if why is None else {int(c): i for i, c in enumerate(why.contacts)}
     sentences = []
     for c in range(shown.shape[1]):
@@ -55,6 +58,8 @@ def tell_contacts(
             lines += tell_score(i, why, timing.middle_s, timing.words)
         spread = None if scores.spread is None else float(scores.spread[c])
         lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        if why is not None:
+            lines += tell_together(1 - float(scores.p_nez[c]), 1 - per_seizure[shown[:, c], c])
         sentences.append(tuple(lines))
     return tuple(sentences)
 
@@ -66,33 +71,61 @@ def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None)
     """
     seizures = int(shown[:, c].sum())
     count = timing.deviates[:, c].sum(axis=0)  # (D,)
-    strength = np.array(
-        [
-            _median(timing.strength[:, c, d], timing.deviates[:, c, d])
-            for d in range(len(timing.words))
-        ]
-    )
     if not count.any():
         many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
-        return [f"No descriptor leaves its own pre-onset level for 3 s or more in {many}."]
-    weight = count * np.abs(strength) if importance is None else importance
+        return [
+            f"No descriptor leaves its own pre-onset level by {CLEAR_SD:g} SD for {SUSTAINED} "
+            f"windows in a row in {many}."
+        ]
+    size = [
+        _median(np.abs(timing.strength[:, c, d]), timing.deviates[:, c, d])
+        for d in range(len(timing.words))
+    ]
+    weight = count * np.array(size) if importance is None else importance
     order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
     # What speaks against EZ is told only where nothing speaks for it.
     order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
-    return [_sentence(int(d), c, timing, shown, float(strength[d])) for d in order]
+    return [_sentence(int(d), c, timing, shown) for d in order]
 
 
-def _sentence(d: int, c: int, timing: Timing, shown: Bools, strength: float) -> str:
-    name = timing.words[d]
-    moves = "rises" if strength > 0 else "falls"
-    side = "above" if strength > 0 else "below"
-    n, of = int(timing.deviates[:, c, d].sum()), int(shown[:, c].sum())
-    first_s = _median(timing.at_s[:, c, d], timing.deviates[:, c, d])
-    return (
-        f"{name[0].upper()}{name[1:]} {moves} {_amount(abs(strength))} SD {side} its own pre-onset "
-        f"level at {round(first_s):+d} s{_lead(d, c, timing)}, in {n} of {of} "
-        f"{'seizure' if of == 1 else 'seizures'}."
-    )
+def _sentence(d: int, c: int, timing: Timing, shown: Bools) -> str:
+    """What one descriptor does; seizures that rise and seizures that fall are told apart."""
+    name, of = timing.words[d], int(shown[:, c].sum())
+    there, rises = timing.deviates[:, c, d], timing.strength[:, c, d] > 0
+    moves = [(sign, there & (rises == sign)) for sign in (True, False)]
+    moves = [(sign, seizures) for sign, seizures in moves if seizures.any()]
+    if len(moves) == 1:
+        sign, seizures = moves[0]
+        told = f"{_move(sign, seizures, d, c, timing)}{_lead(d, c, timing)}, in "
+        told += f"{int(there.sum())} of {of} {'seizure' if of == 1 else 'seizures'}."
+    else:
+        told = " and ".join(
+            f"{_move(sign, seizures, d, c, timing)} in {_seizures(seizures)}"
+            for sign, seizures in sorted(moves, key=lambda move: int(move[1].argmax()))
+        )
+        told += f": its {of} seizures differ."
+    return f"{name[0].upper()}{name[1:]} {told}"
+
+
+def _move(rises: bool, seizures: Bools, d: int, c: int, timing: Timing) -> str:
+    """How far and when, medians over seizures that go the same way."""
+    size = _amount(abs(_median(timing.strength[:, c, d], seizures)))
+    moves, side = ("rises", "above") if rises else ("falls", "below")
+    at_s = when(_median(timing.at_s[:, c, d], seizures))
+    return f"{moves} {size} SD {side} its own pre-onset level {at_s}"
+
+
+def when(at_s: float) -> str:
+    """A time from onset in whole seconds; there is no second minus zero."""
+    return f"at {round(at_s):+d} s" if round(at_s) else "at onset"
+
+
+def _seizures(which: Bools) -> str:
+    """`seizure 2`, or `seizures 1, 3 and 4`."""
+    numbers = [str(s + 1) for s in np.flatnonzero(which)]
+    if len(numbers) == 1:
+        return f"seizure {numbers[0]}"
+    return f"seizures {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _lead(d: int, c: int, timing: Timing) -> str:
@@ -175,3 +208,18 @@ def tell_agreement(share: float, k: int, seizures: int, spread: float | None) ->
     if spread is not None:
         lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
     return lines
+
+
+def tell_together(joint: float, alone: Floats) -> list[str]:
+    """A score of all seizures that lies outside of those of each: a mean could not be there.
+
+    alone : EZ scores of the seizures that show the contact.
+    """
+    if len(alone) < 2 or alone.min() - VISIBLE <= joint <= alone.max() + VISIBLE:
+        return []
+    side = "above" if joint > alone.max() else "below"
+    parts = ", ".join(f"{score:.2f}" for score in alone[:6]) + (", …" if len(alone) > 6 else "")
+    return [
+        f"All seizures together score {joint:.2f}, {side} each of them alone ({parts}): the model "
+        "also reads how they differ, and no single seizure bears this score out."
+    ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +90,15 @@ def sidecar(localized: Localization) -> dict[str, Any]:
         "Threshold": None if about.threshold is None else round(1 - about.threshold, 6),
         "TopK": localized.k,
         "Abstained": certainty.abstains,
+        "InPlainWords": list(localized.plainly),
         "Cautions": [caution.text for caution in certainty.cautions],
         "SeizureAgreement": certainty.agreement,
         "Seizures": [seizure.name for seizure in localized.seizures],
+        "Analysed": asdict(localized.analysed)
+        | {
+            "versions": dict(localized.analysed.versions),
+            "seizures": [asdict(seizure) for seizure in localized.seizures],
+        },
         "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in localized.left_out],
         "CoordinateSystem": str(localized.cube.attrs.get("space", "")) or "n/a",
         "Simulated": about.simulated,

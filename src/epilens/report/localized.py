@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,10 +58,16 @@ def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
 
 
 def read_onset_list(given: Sequence[str]) -> list[float]:
-    """Onsets in seconds, `--onset 60 --onset 61.5` or `--onset 60,61.5`."""
+    """Onsets in seconds, `--onset 60 --onset 61.5`, or with blanks or semicolons between them."""
     onsets_s = []
-    for piece in (piece for text in given for piece in text.replace(",", " ").split()):
+    for piece in (piece for text in given for piece in re.split(r"[\s;]+|,\s+", text) if piece):
         onset_s = as_number(piece)
+        if "," in piece and as_number(piece.replace(",", "")) is not None:
+            raise OnsetError(
+                f"--onset: expected seconds with a decimal point, found {piece!r}. Is "
+                f"{piece.replace(',', '.', 1)} meant? If these are several onsets, repeat the "
+                f"option: --onset {piece.replace(',', ' --onset ')}."
+            )
         if onset_s is None:
             raise OnsetError(
                 f"--onset: expected seconds from the start of the file, found {piece!r}. Give a "

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 import epilens
 from epilens.data.contacts import short_names
+from epilens.localization.analysed import Analysed, SeizureFacts
 from epilens.localization.certainty import PatientCertainty
-from epilens.localization.gather import SeizureFacts
 from epilens.localization.result import About, Localization
 from epilens.localization.words import VIEW_WORDS
 from epilens.report.brain import is_mni_like, pial_surface
@@ -28,6 +29,8 @@ def payload(localized: Localization) -> dict[str, Any]:
         "patient": localized.patient,
         "about": _about(localized.about),
         **_how_sure(localized.certainty),
+        "plainly": [visible(sentence) for sentence in localized.plainly],
+        "analysed": _analysed(localized.analysed),
         "k": localized.k,
         "seizures": [_seizure(facts) for facts in localized.seizures],
         "leftOut": [[visible(name), visible(why)] for name, why in localized.left_out],
@@ -80,8 +83,16 @@ def _seizure(facts: SeizureFacts) -> dict[str, Any]:
         "rate": _round(facts.rate_hz, 2),
         "contacts": facts.contacts,
         "windows": facts.reference_windows,
-        "onset": facts.onset,
+        "ictal": facts.ictal_windows,
+        "file": facts.file,
+        "onset": visible(facts.onset),
+        "at": _round(facts.onset_s, 3),
+        "interval": list(facts.interval_s),
     }
+
+
+def _analysed(analysed: Analysed) -> dict[str, Any]:
+    return asdict(analysed) | {"versions": [list(pair) for pair in analysed.versions]}
 
 
 def _round(value: Any, digits: int = 4) -> Any:
@@ -115,6 +126,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "sets": [bool(part.holds[c]) for part in localized.certainty.sets],
         "spread": _round(of["spread"]),
         "alone": [_round(ez[c]) for ez in localized.alone],
+        "aloneRanks": [places[c] for places in localized.alone_ranks],
         "sd": _round(of["seizure_sd"]),
         "top": _round(of["top_k_share"]),
         "times": [_round(t, 2) for t in recruited_s],
@@ -183,6 +195,7 @@ def _resection(localized: Localization) -> dict[str, Any] | None:
         "covered": _round(cut.covered),
         "count": int(cut.resected.sum()),
         "leftBehind": list(cut.left_behind),
-        "withoutEvidence": list(cut.without_evidence),
+        "outside": list(cut.outside),
+        "byChance": _round(cut.by_chance, 1),
         "unknown": [visible(name) for name in cut.unknown],
     }

@@ -14,14 +14,15 @@ function named(indices) {
 
 function resectionPart(cut) {
   const rows = [
-    [`Top ${cut.k} covered`, percent(cut.covered)],
+    [`Of the top ${cut.k}`, `${Math.round(cut.covered * cut.k)} are in the resection (${percent(cut.covered)})`],
     ['Left behind', named(cut.leftBehind)],
-    ['Taken without evidence', named(cut.withoutEvidence)],
+    [`Picked blindly, of ${cut.k}`, `${number(cut.byChance, 1)} would be in the resection`],
+    [`Resected, outside the top ${cut.k}`, named(cut.outside)],
   ];
   if (cut.unknown.length) rows.push(['Not among the contacts', cut.unknown.join(', ')]);
   return el('div', { class: 'compared' }, el('h3', {}, `Resection of ${plural(cut.count, 'contact')}`),
     el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
-    el('p', { class: 'muted small' }, `Left behind: leading ${cut.k} contacts that are not in the resection. Taken without evidence: resected contacts outside of them.`));
+    el('p', { class: 'muted small' }, `Left behind: leading ${cut.k} contacts that are not in the resection. A resected contact outside of them ranks lower; that is no evidence against it.`));
 }
 
 function otherPart(other, i) {
@@ -39,6 +40,6 @@ function nameButton(index) { return button(contacts[index].short, () => choose(i
 function buildTold() {
   fill('told', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
     const c = contacts[i];
-    return el('div', { class: 'told-one' }, el('h3', {}, `${c.rank}. ${c.short}: EZ score ${number(c.ez)}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
+    return el('div', { class: 'told-one' }, el('h3', {}, ranksOnly ? `${c.rank}. ${c.short}` : `${c.rank}. ${c.short}: EZ score ${number(c.ez)}${c.p === null ? '' : `, P(EZ) ${percent(c.p)}`}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
   }));
 }

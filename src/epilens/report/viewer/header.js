@@ -18,6 +18,7 @@ function buildHeader() {
     el('div', { class: 'title' }, el('h1', {}, data.patient),
       el('p', {}, `Contacts ranked by how much they look like the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),
     about.simulated ? el('p', { class: 'simulated' }, 'Simulated: this patient or the model’s training cohort does not exist.') : null,
+    el('ul', { class: 'plainly', id: 'plainly' }, ...data.plainly.map((sentence) => el('li', {}, sentence))),
     el('dl', { class: 'facts header-facts' }, ...facts.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value)))),
     others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, one.text))) : null);
 }
@@ -25,20 +26,39 @@ function buildHeader() {
 function buildAbout() {
   const { about } = data;
   const list = (rows) => el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)]));
-  const used = data.seizures.map((one, s) => [`${short(s)}, ${one.name}`, `${one.contacts} contacts, ${one.rate === null ? '' : `${one.rate} Hz, `}${one.windows} reference windows, onset: ${one.onset}`]);
+  const used = data.seizures.map((one, s) => [short(s), seizureText(one)]);
   fill('about',
     el('div', {}, el('h3', {}, data.about.isModel ? 'Model card' : 'Method'), list(data.about.card)),
-    el('div', {}, el('h3', {}, 'Seizures used'), list(used),
+    el('div', { id: 'analysed' }, el('h3', {}, 'What was analysed'), list(used), list(analysisRows()),
       data.leftOut.length ? el('h3', {}, 'Seizures left out') : null, data.leftOut.length ? list(data.leftOut) : null),
     el('div', {}, data.dropped.length ? el('h3', {}, 'Channels left out') : null, data.dropped.length ? list(data.dropped) : null,
       el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels, line]) => line && (about.isModel || !forModels)).map(([, line]) => el('li', {}, line)))));
   const keys = el('span', { class: 'keys' }, el('kbd', {}, '/'), ' search, ', el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous contact, ', el('kbd', {}, 'r'), ' threshold back to its locked value; arrow keys in table, implant and heatmap.');
-  fill('footer', el('span', {}, `${data.software}, plan ${data.about.plan}. `), keys);
+  fill('footer', el('span', {}, `${data.software}, plan ${data.about.plan}, analysed on ${data.analysed.date}. `), keys);
+}
+
+function seizureText(one) {
+  const file = one.file === null ? one.name : `file ${one.file} (${one.name})`;
+  const at = one.at === null ? '' : ` at ${one.at.toFixed(3).replace(/\.?0+$/, '')} s of the file`;
+  const rate = one.rate === null ? '' : `, ${one.rate} Hz`;
+  const [from, to] = one.interval.map((s) => signed(s, 1));
+  return `${file}; onset${at}, ${one.onset}; read from ${from} to ${to} s around it${rate}; ${one.contacts} contacts; ${one.windows} windows before onset, ${one.ictal} after.`;
+}
+
+function analysisRows() {
+  const { analysed } = data;
+  return [
+    ['Montage', analysed.montage], ['Filter', analysed.filter], ['Windows', analysed.windows],
+    ['Date of analysis', `${analysed.date} (UTC)`],
+    ['Versions', analysed.versions.map(([name, version]) => `${name} ${version}`).join(', ')],
+  ];
 }
 
 // Whether a line is for models only, and the line.
 const READING = [
-  [false, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
+  [false, ranksOnly ? 'The method gives an order and no more: its numbers are not shown, because they would look like those of a model.' : null],
+  [true, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
+  [true, 'A soft badge or thin ring: the contact is called at the locked threshold, but P(EZ) is below 50 % or unknown.'],
   [true, 'P(EZ) is a probability as far as the training cohort is like this patient.'],
   [true, 'The threshold was locked before this patient was seen. Moving the slider changes the display, never the decision.'],
   [true, 'A set of stated coverage holds, on average over out-of-fold patients, at least that share of the EZ contacts.'],

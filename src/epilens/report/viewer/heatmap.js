@@ -59,14 +59,15 @@ function buildHeat() {
 
 function heatText(value) {
   if (value === null) return 'no valid window';
-  return state.quantity === CONTRIBUTION ? `contribution ${value.toFixed(4)}` : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)} SD`;
+  return state.quantity === CONTRIBUTION ? `contribution ${signed(value, 4)}` : `${signed(value, 1)} SD`;
 }
 
 function noteHeat() {
   const what = state.quantity === CONTRIBUTION
     ? 'Orange: moves the score towards EZ; blue: away from it. Grey: not explained.'
     : 'Orange: above the contact’s own pre-onset level; blue: below; in its standard deviations. Grey: no valid window.';
-  fill('heat-note', `${what} ▏ marks the first clear deviation: 3 SD or more for three windows, in beta, gamma or line length. The line at 0 is the onset.`);
+  fill('heat-note', `${what} ▏ marks the first clear rise: 3 SD or more in three windows in a row, in beta, gamma or line length. The line at 0 is the onset.`);
+  fill('heat-legend', ...(state.quantity === CONTRIBUTION ? contributionLegend() : heatLegend()));
 }
 
 function buildHeatTools() {
@@ -78,12 +79,22 @@ function buildHeatTools() {
   const [seizures, markSeizure] = choice(options, () => state.seizure, (seizure) => set({ seizure }));
   watch('order', markOrder);
   watch('seizure', markSeizure);
-  fill('heat-tools', quantity, orders, S > 1 ? seizures : null, heatLegend());
+  fill('heat-tools', quantity, orders, S > 1 ? seizures : null, el('span', { class: 'legend', id: 'heat-legend' }));
+}
+
+function legendSwatches(steps, colour, unit) {
+  return steps.map((v) => swatch(() => css(colour(v)), { title: `${signed(v, unit === 'SD' ? 0 : 4)} ${unit}` }));
 }
 
 function heatLegend() {
-  const swatches = [-30, -10, -3, 0, 3, 10, 30].map((v) => swatch(() => css(ofChange(softened(v))), { title: `${v} SD` }));
-  return el('span', { class: 'legend', 'aria-hidden': 'true' }, '−30', ...swatches, '+30 SD');
+  return ['−30', ...legendSwatches([-30, -10, -3, 0, 3, 10, 30], (v) => ofChange(softened(v)), 'SD'), '+30 SD'];
+}
+
+// Contributions have their own unit: by how much one window moves a score between 0 and 1.
+function contributionLegend() {
+  const most = whyLargest();
+  const steps = [-1, -0.5, -0.2, 0, 0.2, 0.5, 1].map((share) => share * most);
+  return [signed(-most, 4), ...legendSwatches(steps, (v) => ofChange(v / most), 'of the score'), `${signed(most, 4)} of the score, per window`];
 }
 
 function drawHeat(context, width) {

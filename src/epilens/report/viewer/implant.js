@@ -161,11 +161,11 @@ function line(context, a, b) {
 
 function ball(context, i, [x, y, z]) {
   const c = contacts[i];
-  const radius = (3.8 + 3.8 * c.ez) * (1 + z / 900) * Math.sqrt(view.zoom);
+  const radius = (3.8 + 3.8 * levelOf(c)) * (1 + z / 900) * Math.sqrt(view.zoom);
   context.beginPath(); context.arc(x, y, radius, 0, 7);
-  context.fillStyle = ofScore(c.ez); context.fill();
+  context.fillStyle = ofContact(c); context.fill();
   const called = isCalled(c) && !data.abstains;
-  context.lineWidth = called ? 2 : 0.8;
+  context.lineWidth = !called ? 0.8 : !ranksOnly && isFaint(c) ? 1.2 : 2;
   context.strokeStyle = called ? hue.ink : hue.rim;
   context.stroke();
   if (c.resected) { context.strokeStyle = hue.ink; context.lineWidth = 1.6; line(context, [x - radius, y + radius + 2.5], [x + radius, y + radius + 2.5]); }

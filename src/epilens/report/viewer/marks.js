@@ -4,6 +4,7 @@ const DAY = {
   ink: '#10151c', text: '#3d4856', soft: '#65707d', accent: '#0b6e7f', chosen: '#0a4a56', trace: '#253040', wire: 'rgba(60,70,84,0.45)',
   rim: 'rgba(40,48,60,0.6)', halo: 'rgba(255,255,255,0.9)', ground: '#ffffff', rise: 'rgba(235,148,66,0.28)', none: [224, 227, 231], waiting: [236, 239, 242], brain: [96, 112, 132],
   ramp: [[246, 238, 218], [244, 196, 120], [226, 122, 60], [170, 52, 58], [92, 20, 62]],
+  places: [[238, 242, 245], [178, 203, 208], [110, 158, 168], [52, 108, 122], [16, 58, 74]],
   blue: [[247, 247, 247], [173, 203, 227], [91, 146, 196], [33, 92, 156], [11, 48, 97]],
   orange: [[247, 247, 247], [249, 205, 150], [235, 148, 66], [190, 92, 16], [122, 54, 5]],
 };
@@ -11,6 +12,7 @@ const NIGHT = {
   ink: '#f2f5f8', text: '#c3ccd6', soft: '#98a4b1', accent: '#4fc3d4', chosen: '#8fe0ec', trace: '#d5dde6', wire: 'rgba(190,200,212,0.45)',
   rim: 'rgba(210,220,230,0.55)', halo: 'rgba(20,26,33,0.9)', ground: '#161c23', rise: 'rgba(235,148,66,0.30)', none: [58, 66, 75], waiting: [46, 54, 63], brain: [150, 166, 186],
   ramp: [[58, 62, 74], [116, 62, 92], [194, 82, 76], [240, 148, 82], [255, 228, 158]],
+  places: [[44, 54, 62], [52, 86, 98], [72, 128, 142], [122, 184, 196], [204, 240, 246]],
   blue: [[34, 41, 49], [38, 78, 120], [58, 126, 186], [112, 176, 226], [182, 220, 250]],
   orange: [[34, 41, 49], [112, 66, 26], [190, 108, 36], [240, 160, 80], [255, 214, 158]],
 };
@@ -25,8 +27,17 @@ function mix(ramp, t) {
   return ramp[i].map((v, k) => Math.round(v + (x - i) * (ramp[i + 1][k] - v)));
 }
 function css(rgb) { return `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`; }
-function ofScore(ez) { return ez === null || ez === undefined ? css(hue.none) : css(mix(hue.ramp, ez)); }
-function onScore(ez) { return (ez > 0.52) === (hue === DAY) ? '#ffffff' : '#1c2530'; }
+// How leading a contact is, 0 to 1: its score, or its place where scores only rank. Places have a
+// colour scale of their own, so that nobody takes them for scores of a model.
+function levelOf(c) { return ranksOnly ? placeLevel(c.rank, C) : c.ez; }
+function placeLevel(rank, of) { return 1 - (rank - 1) / Math.max(1, of - 1); }
+function ofLevel(level) { return level === null ? css(hue.none) : css(mix(ranksOnly ? hue.places : hue.ramp, level)); }
+function ofContact(c) { return ofLevel(levelOf(c)); }
+function onContact(c) { return (levelOf(c) > (ranksOnly ? 0.62 : 0.52)) === (hue === DAY) ? '#ffffff' : '#1c2530'; }
+function aloneLevel(c, s) {
+  if (c.alone[s] === null) return null;
+  return ranksOnly ? placeLevel(c.aloneRanks[s], data.seizures[s].contacts) : c.alone[s];
+}
 function ofChange(t) { return t >= 0 ? mix(hue.orange, t) : mix(hue.blue, -t); }
 
 // Marks of legends, which change their colours with the light.
@@ -92,7 +103,7 @@ function showTip(event, lines) {
 function hideTip() { tip.hidden = true; }
 
 function describeContact(c) {
-  const lines = [fullName(c), `rank ${c.rank} of ${C}, EZ score ${number(c.ez)}`];
+  const lines = [fullName(c), scoreText(c)];
   if (c.p !== null) lines.push(`calibrated P(EZ) ${percent(c.p)}`);
   if (c.first !== null) lines.push(`first clear deviation ${seconds(c.first)}`);
   if (c.quality !== 'good') lines.push(`signal: ${c.quality}`);

@@ -27,9 +27,13 @@ function buildShafts() {
 }
 
 function scoreLegend() {
-  const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => swatch(() => ofScore(v)));
-  const ring = el('span', { class: 'swatch round is-called' });
-  return el('p', { class: 'legend-line muted small' }, el('span', {}, 'EZ score 0 ', ...steps, ' 1'), el('span', {}, ring, ' above the threshold'),
+  const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => swatch(() => ofLevel(v)));
+  const ring = (faint) => el('span', { class: `swatch round is-called${faint ? ' is-faint' : ''}` });
+  const called = contacts.filter((c) => c.called);
+  const rings = ranksOnly ? [el('span', {}, ring(false), ' among the leading contacts that are marked')]
+    : [el('span', {}, ring(false), ' called, P(EZ) 50 % or more'), called.some(isFaint) ? el('span', {}, ring(true), ' called, P(EZ) lower or unknown') : null];
+  const scale = ranksOnly ? el('span', {}, `rank ${C} `, ...steps, ' 1') : el('span', {}, 'EZ score 0 ', ...steps, ' 1');
+  return el('p', { class: 'legend-line muted small' }, scale, ...rings,
     data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null);
 }
 
@@ -58,9 +62,10 @@ function dot(index, x, y, other) {
 function refreshShafts() {
   for (const [index, { node, circle, label }] of dots) {
     const c = contacts[index];
-    circle.setAttribute('fill', ofScore(c.ez));
-    label.setAttribute('fill', c.shaft === null ? hue.text : onScore(c.ez));
+    circle.setAttribute('fill', ofContact(c));
+    label.setAttribute('fill', c.shaft === null ? hue.text : onContact(c));
     node.classList.toggle('is-called', isCalled(c) && !data.abstains);
+    node.classList.toggle('is-faint', !ranksOnly && isFaint(c));
     node.classList.toggle('is-chosen', index === state.chosen);
     node.setAttribute('tabindex', index === state.chosen ? '0' : '-1');
     node.setAttribute('aria-pressed', String(index === state.chosen));

@@ -7,9 +7,10 @@ const byRank = contacts.map((_, i) => i).sort((a, b) => contacts[a].rank - conta
 const byShaft = contacts.map((_, i) => i).sort((a, b) => compareNames(contacts[a], contacts[b]));
 
 const locked = data.about.locked;
-// Without a threshold the slider starts where the top K are marked.
-const atFirst = locked !== null ? locked
-  : Math.floor(1000 * contacts[byRank[Math.min(data.k, C) - 1]].ez) / 1000 - 0.001;
+// Scores of a training-free method only rank: places are shown, never a number between 0 and 1.
+const ranksOnly = !data.about.isModel;
+// Where scores only rank, the slider marks the leading contacts, at first the top K.
+const atFirst = ranksOnly ? Math.min(data.k, C) : locked !== null ? locked : 0.5;
 const state = {
   chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank', span: null,
 };
@@ -26,8 +27,20 @@ function set(change) {
 function choose(index) { if (index >= 0 && index < C) set({ chosen: index }); }
 
 function isCalled(c) {
+  if (ranksOnly) return c.rank <= state.cut;
   // At the locked value the decision itself counts, not a rounded score.
   return state.cut === locked ? c.called : c.ez > state.cut;
+}
+
+// A contact that is more likely not in the EZ, or whose probability nobody knows, is called softly.
+function isFaint(c) { return c.p === null || c.p < 0.5; }
+
+function scoreText(c) { return ranksOnly ? `rank ${c.rank} of ${C}` : `rank ${c.rank} of ${C}, EZ score ${number(c.ez)}`; }
+
+// Of a seizure taken alone: a score, or a place among the contacts that it shows.
+function aloneText(c, s) {
+  if (c.alone[s] === null) return '–';
+  return ranksOnly ? `rank ${c.aloneRanks[s]} of ${data.seizures[s].contacts}` : number(c.alone[s]);
 }
 
 function compareNames(a, b) {
@@ -63,7 +76,7 @@ function bytesOf(text) {
 function number(value, digits = 2) { return value === null || value === undefined ? '–' : value.toFixed(digits); }
 function percent(value) { return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`; }
 function seconds(value) {
-  return value === null || value === undefined ? '–' : `${value > -0.05 ? '+' : '−'}${Math.abs(value).toFixed(1)} s`;
+  return value === null || value === undefined ? '–' : `${signed(value, 1)} s`;
 }
 function fullName(c) { return c.short === c.name ? c.name : `${c.short} (${c.name})`; }
 function short(s) { return `S${s + 1}`; }

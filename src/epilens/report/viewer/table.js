@@ -2,10 +2,10 @@
 const columns = [
   { key: 'rank', title: '#', help: 'Rank by EZ score', value: (c) => c.rank, text: (c) => String(c.rank), up: true },
   { key: 'name', title: 'Contact', help: 'The recording’s own name on hover', cell: nameCell, text: (c) => c.short, up: true, left: true },
-  { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4) },
+  { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4), show: () => !ranksOnly },
   { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
-  { key: 'decision', title: 'Called', help: 'At the display threshold', value: (c) => Number(isCalled(c)), cell: calledCell, text: (c) => c.decision },
-  { key: 'alone', title: 'Seizures', help: 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((v) => number(v)).join(' '), left: true, show: () => S > 1 },
+  { key: 'decision', title: ranksOnly ? 'Marked' : 'Called', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'At the display threshold; a soft badge where P(EZ) is below 50 % or unknown', value: (c) => Number(isCalled(c)), cell: calledCell, text: (c) => c.decision },
+  { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Place in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
   { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
   { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
   { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
@@ -25,7 +25,7 @@ function nameCell(c) { return el('span', { title: c.name }, c.short); }
 function scoreCell(c) {
   const bar = el('span', { class: 'score-fill' });
   bar.style.width = `${100 * c.ez}%`;
-  bar.style.background = ofScore(c.ez);
+  bar.style.background = ofContact(c);
   return el('span', { class: 'score' }, el('span', { class: 'score-bar' }, bar), el('span', {}, number(c.ez)), c.spread === null ? null : el('span', { class: 'spread' }, `±${number(c.spread)}`));
 }
 
@@ -33,13 +33,16 @@ function calledCell(c) {
   if (data.abstains) return el('span', { class: 'muted' }, 'abstained');
   if (!isCalled(c)) return el('span', { class: 'muted' }, '–');
   // Only the locked threshold makes a decision; elsewhere a score is merely above.
-  return state.cut === locked ? el('span', { class: 'called' }, 'EZ') : el('span', { class: 'called display' }, 'above');
+  if (ranksOnly) return el('span', { class: 'called display' }, 'leading');
+  if (state.cut !== locked) return el('span', { class: 'called display' }, 'above');
+  const why = c.p === null ? 'no calibrated probability is known' : `P(EZ) is ${percent(c.p)}`;
+  return el('span', { class: `called${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, 'EZ');
 }
 
 function aloneCell(c) {
   return el('span', { class: 'squares' }, ...c.alone.map((v, s) => {
-    const square = el('span', { class: 'square', title: `${short(s)}: ${number(v)}` });
-    square.style.background = ofScore(v);
+    const square = el('span', { class: 'square', title: `${short(s)}: ${aloneText(c, s)}` });
+    square.style.background = ofLevel(aloneLevel(c, s));
     if (v === null) square.classList.add('absent');
     return square;
   }));

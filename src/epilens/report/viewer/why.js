@@ -22,7 +22,8 @@ function whyLargest() {
 
 function buildChosen() {
   const c = contacts[state.chosen];
-  const facts = [...(c.short === c.name ? [] : [['in the recording', c.name]]), ['rank', `${c.rank} of ${C}`], ['EZ score', number(c.ez)]];
+  const facts = [...(c.short === c.name ? [] : [['in the recording', c.name]]), ['rank', `${c.rank} of ${C}`]];
+  if (!ranksOnly) facts.push(['EZ score', number(c.ez)]);
   if (c.p !== null) facts.push(['calibrated P(EZ)', percent(c.p)]);
   if (c.prq !== null) facts.push(['PRQ-Net, BCR-Net', `${number(c.prq)}, ${number(c.bcr)}`]);
   if (c.spread !== null) facts.push(['ensemble SD', number(c.spread)]);
@@ -35,12 +36,12 @@ function buildChosen() {
     el('dl', { class: 'facts' }, ...facts.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
     el('ul', { class: 'sentences' }, ...c.words.map((sentence) => el('li', {}, sentence))));
   fill('contributions', ...contributions(), ...agreement(c));
-  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` rank ${c.rank}, EZ score ${number(c.ez)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
+  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` ${scoreText(c)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
 }
 
 function swatchOf(c) {
-  const swatch = el('span', { class: `swatch round${isCalled(c) && !data.abstains ? ' is-called' : ''}` });
-  swatch.style.background = ofScore(c.ez);
+  const swatch = el('span', { class: `swatch round${isCalled(c) && !data.abstains ? ` is-called${!ranksOnly && isFaint(c) ? ' is-faint' : ''}` : ''}` });
+  swatch.style.background = ofContact(c);
   return swatch;
 }
 
@@ -60,7 +61,11 @@ function contributions() {
     el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with ${why.average} by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
 }
 
-function signed(value, digits) { return `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(digits)}`; }
+// There is no minus zero.
+function signed(value, digits) {
+  const size = Math.abs(value).toFixed(digits);
+  return Number(size) === 0 ? size : `${value > 0 ? '+' : '−'}${size}`;
+}
 
 function bar(one, largest) {
   const fillNode = el('span', { class: 'bar-fill' });
@@ -75,14 +80,14 @@ function agreement(c) {
   if (S < 2) return [];
   const [width, left] = [300, 34];
   const at = (v) => left + v * (width - left - 10);
-  const svg = el('svg', { viewBox: `0 0 ${width} ${16 * S + 26}`, class: 'agreement', role: 'img', 'aria-label': 'EZ score of each seizure alone' });
+  const svg = el('svg', { viewBox: `0 0 ${width} ${16 * S + 26}`, class: 'agreement', role: 'img', 'aria-label': ranksOnly ? 'Place in each seizure alone' : 'EZ score of each seizure alone' });
   svg.append(el('line', { x1: at(0), x2: at(1), y1: 16 * S + 6, y2: 16 * S + 6, class: 'axis' }));
-  for (const v of [0, 0.5, 1]) svg.append(el('text', { x: at(v), y: 16 * S + 20, 'text-anchor': 'middle', class: 'axis-text' }, String(v)));
-  svg.append(el('line', { x1: at(c.ez), x2: at(c.ez), y1: 2, y2: 16 * S + 6, class: 'together' }, el('title', {}, 'all seizures together')));
+  for (const [v, text] of ranksOnly ? [[0, 'last'], [1, 'first']] : [[0, '0'], [0.5, '0.5'], [1, '1']]) svg.append(el('text', { x: at(v), y: 16 * S + 20, 'text-anchor': 'middle', class: 'axis-text' }, text));
+  svg.append(el('line', { x1: at(levelOf(c)), x2: at(levelOf(c)), y1: 2, y2: 16 * S + 6, class: 'together' }, el('title', {}, 'all seizures together')));
   c.alone.forEach((value, s) => {
     const y = 16 * s + 12;
     svg.append(el('text', { x: 4, y: y + 4, class: 'axis-text' }, short(s)), el('line', { x1: at(0), x2: at(1), y1: y, y2: y, class: 'row-line' }));
-    if (value !== null) svg.append(el('circle', { cx: at(value), cy: y, r: 5, fill: ofScore(value), class: 'ball' }, el('title', {}, number(value))));
+    if (value !== null) svg.append(el('circle', { cx: at(aloneLevel(c, s)), cy: y, r: 5, fill: ofLevel(aloneLevel(c, s)), class: 'ball' }, el('title', {}, aloneText(c, s))));
   });
   return [el('h3', {}, 'Seizures taken alone'), svg];
 }
