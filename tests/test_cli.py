@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_cohort_prints_tables_that_fit_and_says_what_is_simulated(tiny):
     done = run("cohort", tiny / "south")
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 110
-    assert "nothing computed from them is clinical evidence" in done.stdout
+    assert "nothing computed from them is clinical evidence" in " ".join(done.stdout.split())
     assert "found room for 2" in done.stdout.replace("\n", " ").replace("  ", " ")
 
 
@@ -100,6 +101,38 @@ def test_plan_init_check_and_diff(tmp_path):
     assert "expected" in again.stderr
 
 
+def test_plan_check_knows_what_there_is(tmp_path):
+    plan = tmp_path / "mine.toml"
+    plan.write_text('methods = ["fragilty"]\n')
+    done = run("plan", "check", plan)
+    assert done.returncode == 2
+    assert "Did you mean 'fragility'?" in done.stderr
+    plan.write_text('methods = ["fragility"]\n')
+    assert "Did you mean 'hup'?" in run("plan", "check", plan, "--dataset", "hupp").stderr
+
+
+def test_the_version_and_the_completion_of_a_shell(monkeypatch):
+    assert run("--version").stdout.strip() == f"epilens {version('epilens')}"
+    monkeypatch.setenv("_EPILENS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "epilens repro")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert run().stdout.split() == ["reproduce"]
+
+
+def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "pretrained" / "resnet-18"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_text("{}")
+    rows = {
+        row["name"]: row["weights"] for row in json.loads(run("list", "methods", "--json").stdout)
+    }
+    assert rows["timeconv-cnn"] == "yes"
+    assert rows["clap"].startswith("no: pretrained")
+    assert rows["cdel"] is None
+
+
 def test_names_from_files_cannot_drive_the_terminal(tiny, tmp_path):
     import shutil
 
@@ -157,6 +190,7 @@ def test_run_and_score(small):
     done = run("run", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "runs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(small / "runs" / "quick")
+    assert done.stderr.strip().splitlines()[-1].startswith("next: epilens score ")
     table = run("score", small / "runs" / "quick")
     assert all(name in table.stdout for name in ("prq", "bcr", "cdel", "Macro-F1"))
     assert "For research, not for diagnosis" in table.stderr
@@ -185,6 +219,9 @@ def test_train_and_show_a_model(small):
         (["model", "show", "nowhere"], "expected a model folder"),
         (["model", "import", "nowhere.pt", "--out", "x"], "expected a checkpoint"),
         (["list", "method"], "Did you mean 'methods'?"),
+        (["report", "nowhere", "--out", "page/"], "page/: expected the name of an HTML file"),
+        (["report", "nowhere", "--out", "page"], "page: expected the name of an HTML file"),
+        (["describe", "nowhere", "--out", __file__], "expected a new or empty folder"),
     ],
 )
 def test_mistakes_with_runs_and_models_get_one_line(

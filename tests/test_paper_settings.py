@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from epilens.evidence.windows import MAINS_Q
 from epilens.fusion import LOCKED_WEIGHT
 from epilens.methods import METHODS
 from epilens.networks import bcr, prq
-from epilens.plan import PAPER_NINE, Plan
+from epilens.plan import PAPER_NINE, Plan, Section
 from epilens.provenance import plain
 from epilens.thresholds import GRID
 
@@ -271,3 +272,26 @@ def test_the_line_of_the_paper_says_so(name):
     number = NUMBERS[name]
     text = PAPER.read_text(encoding="utf-8").splitlines()[number.line - 1]
     assert number.words in text
+
+
+def plan_fields():
+    """Name, documentation and value of every field of the paper's plan."""
+    for name, field in Plan.model_fields.items():
+        value = getattr(PLAN, name)
+        if isinstance(value, Section):
+            for inner, of_section in type(value).model_fields.items():
+                yield f"{name}.{inner}", of_section.description, getattr(value, inner)
+        else:
+            yield name, field.description, value
+
+
+def test_a_line_that_a_field_names_is_one_that_its_value_is_held_to():
+    """`epilens plan init` writes these lines as comments."""
+    held = {(number.line, str(number.value)) for number in NUMBERS.values()}
+    named = [
+        (int(line), str(len(value) if name == "descriptors" else value), name)
+        for name, text, value in plan_fields()
+        for line in re.findall(r"paper, line (\d+)", text)
+    ]
+    assert len(named) > 15
+    assert [name for line, value, name in named if (line, value) not in held] == []

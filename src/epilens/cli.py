@@ -7,6 +7,7 @@ Progress and messages go to stderr; stdout carries one thing, so verbs pipe. Exi
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
 from dataclasses import replace
@@ -23,7 +24,6 @@ app = typer.Typer(
     name="epilens",
     cls=Verbs,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Which implanted contacts are in the epileptogenic zone? Patient-relative localization "
@@ -61,11 +61,30 @@ LocoRun = Annotated[
 ]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"epilens {version('epilens')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _epilens(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
 ) -> None:
     pass
+
+
+def _next(text: str, *paths: Path | str) -> None:
+    """The last line of a verb, on stderr: what to open or do now; `{}` stands for a path."""
+    from epilens.terminal import say
+
+    say("next: " + text.format(*(shlex.quote(str(path)) for path in paths)))
 
 
 @app.command()
@@ -82,6 +101,8 @@ def demo(
     from epilens.demo import run_demo
 
     typer.echo(run_demo(out, jobs))
+    page = out / "reproduction" / "index.html"
+    _next("open {} and the patient's page in {}", page, out / "localized")
 
 
 @app.command()
@@ -101,6 +122,7 @@ def simulate(
     with progress(f"simulating {shape}") as tick:
         write(out, shape, seed, jobs, tick)
     typer.echo(out)
+    _next("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
 
 
 @app.command()
@@ -116,6 +138,7 @@ def fetch(
     from epilens.terminal import say
 
     typer.echo(download(dataset, out, subject or (), say))
+    _next("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
 
 
 @app.command()
@@ -146,6 +169,7 @@ def cohort(
         typer.echo(json.dumps(cohort_summary(parts), indent=1, ensure_ascii=False))
     else:
         print_cohort(cohort_summary(parts))
+    _next("epilens describe {} --out CUBES", roots[0])
 
 
 @app.command()
@@ -167,14 +191,17 @@ def describe(
     from epilens.data.bids import read_cohort
     from epilens.evidence.store import describe_cohort
     from epilens.methods import stores_of
+    from epilens.storage import check_folder
     from epilens.terminal import progress
 
+    check_folder(out, "cubes")
     settings = _plan(plan, labels, onsets)
     parts = read_cohort(roots, dataset, settings)
     with progress("describing seizures") as tick:
         summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
     _tell(summary)
     typer.echo(out)
+    _next("epilens run {} --cubes {}", plan or "paper", out)
 
 
 @app.command()
@@ -199,6 +226,7 @@ def run(
     with progress("method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(folder)
+    _next("epilens score {0}; epilens reproduce {0} --out DIR", folder)
 
 
 @app.command()
@@ -217,6 +245,36 @@ def score(
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, run.caveats)
+    _next("epilens compare {0} A B; epilens reproduce {0} --out DIR", folder)
+
+
+@app.command()
+def compare(
+    folder: RunFolder,
+    a: Annotated[str, typer.Argument(metavar="A", help="A method of the run, e.g. your own.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one, e.g. cdel.")],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="E.g. auroc; repeatable. Default: the usual five.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="PNG or SVG: effects, and differences by patient.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two methods patient by patient: A less B, 95 % interval of a paired bootstrap."""
+    from epilens.evaluation.run import open_run
+    from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
+
+    place = None if figure is None else check_figure(figure)
+    compared = compare_methods(open_run(folder), a, b, metric or ())
+    if as_json:
+        typer.echo(compared.table.to_json(orient="records", indent=1))
+    else:
+        print_compared(compared)
+    if place is not None:
+        _next("open {}", save_figure(compared, place))
+    else:
+        _next("epilens compare {} {} {} --figure compared.png draws it", folder, a, b)
 
 
 @app.command()
@@ -238,10 +296,11 @@ def analyse(
     frame = compute(name, run)
     if as_json:
         typer.echo(frame.to_json(orient="records", indent=1))
-        return
+        return _next("epilens reproduce {} --out DIR has all of them", folder)
     print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
     for text in (sentence(name, frame, run), *run.caveats):
         say(text)
+    return _next("epilens reproduce {} --out DIR has all of them", folder)
 
 
 @app.command()
@@ -263,24 +322,27 @@ def reproduce(
     with progress("analyses") as tick:
         page = write(run, out, tick)
     typer.echo(page)
+    _next("open {} in a browser; tables and figures are beside it", page)
 
 
 @app.command()
 def report(
     folder: RunFolder,
-    out: Annotated[Path, typer.Option(help="HTML file.")],
+    out: Annotated[str, typer.Option(help="HTML file.")],
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
 ) -> None:
     """Write the page of `reproduce` alone, as one file that can be passed on."""
     from epilens.evaluation.run import open_run
-    from epilens.report.reproduction import find, write_page
+    from epilens.report.reproduction import check_page, find, write_page
     from epilens.terminal import progress
 
+    page = check_page(out)
     run = open_run(folder, cubes, loco)
     with progress("analyses") as tick:
         findings = find(run, tick)
-    typer.echo(write_page(findings, out))
+    typer.echo(write_page(findings, page))
+    _next("open {} in a browser", page)
 
 
 @app.command()
@@ -304,6 +366,7 @@ def train(
     with progress("training") as tick:
         model = make(settings, open_cohort(cubes), tick, method, jobs)
     typer.echo(save_model(model, out, force))
+    _next("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 
 @app.command()
@@ -370,7 +433,9 @@ def localize(
         compare=compare or (),
         force_descriptors=force_descriptors,
     )
-    typer.echo(run_localize(request, out))
+    page = run_localize(request, out)
+    typer.echo(page)
+    _next("open {} in a browser; many patients: epilens view {}", page, out)
 
 
 @app.command()
@@ -413,6 +478,7 @@ def model_show(
 
     open_model(path)
     typer.echo(card(read_model_json(path)))
+    _next("epilens localize {} RECORDING... --out DIR", path)
 
 
 @model_app.command("import")
@@ -426,6 +492,7 @@ def model_import(
     from epilens.networks.released import import_released
 
     typer.echo(save_model(import_released(checkpoints), out, force))
+    _next("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 
 def _tell(summary: dict[str, Any]) -> None:
@@ -452,7 +519,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Show what there is."""
-    from epilens.report.listings import LISTINGS
+    from epilens.report.listings import DROP, LISTINGS, NEXT
     from epilens.terminal import print_table
 
     if what not in LISTINGS:
@@ -462,28 +529,47 @@ def list_(
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
     else:
-        print_table(what.capitalize(), columns, rows, left=len(columns))
+        print_table(what.capitalize(), columns, rows, len(columns), DROP[what])
+    _next(NEXT[what])
 
 
 @plan_app.command("init")
 def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],
 ) -> None:
-    """Write the paper's plan with every field, to be edited."""
+    """Write the paper's plan with every field and what it means, to be edited."""
     from epilens.plan import Plan
+    from epilens.report.plan_text import commented
     from epilens.storage import write_atomically
 
     if out.exists():
         raise PlanError(f"plan init: expected {out} to be absent, found a file. Give another name.")
-    typer.echo(write_atomically(out, Plan().to_toml()))
+    typer.echo(write_atomically(out, commented(Plan())))
+    _next("edit {0}; then epilens plan check {0}", out)
 
 
 @plan_app.command("check")
-def plan_check(path: Annotated[Path, typer.Argument(help="TOML plan.")]) -> None:
-    """Read a plan, name what is wrong with it, or print its digest."""
-    from epilens.plan import Plan
+def plan_check(
+    path: Annotated[Path, typer.Argument(help="TOML plan.")],
+    dataset: DatasetName = None,
+) -> None:
+    """Read a plan, name what is wrong with it, or print its digest.
 
-    typer.echo(Plan.load(path).digest)
+    Methods and descriptors must be rows that there are; so must the dataset, if one is given.
+    """
+    from epilens.data.datasets import DATASETS
+    from epilens.evaluation.plan_check import check_names, lacking
+    from epilens.plan import Plan
+    from epilens.terminal import say
+
+    plan = Plan.load(path)
+    check_names(plan, f"plan {path}")
+    if dataset is not None:
+        DATASETS[dataset]
+    for sentence in lacking(plan):
+        say(f"warning: {sentence}")
+    typer.echo(plan.digest)
+    _next("epilens describe ROOT --plan {0} --out CUBES; epilens run {0} --cubes CUBES", path)
 
 
 @plan_app.command("diff")
@@ -497,6 +583,7 @@ def plan_diff(
 
     rows = Plan.load(first).differences(Plan.load(second))
     print_table("Differences", ["field", str(first), str(second)], rows, left=3)
+    _next("epilens plan check {}", second)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -506,7 +593,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = [argument for argument in arguments if argument != "--debug"]
     warnings.showwarning = partial(_show_warning, warnings.showwarning)  # ty: ignore
     with ended(arguments, debug):
-        app(arguments)
+        app(arguments, prog_name="epilens")
 
 
 def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any) -> None:

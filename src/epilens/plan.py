@@ -46,7 +46,10 @@ PlainWord = Annotated[str, AfterValidator(_plain_word)]
 class Section(BaseModel):
     """A part of the plan: frozen, and closed to keys that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # `epilens plan init` writes the text below a field as its comment: there is no second one.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The section with other values for some fields, checked like any."""
@@ -73,6 +76,7 @@ class MontagePlan(Section):
     """How contacts become channels."""
 
     scheme: Literal["as-recorded", "bipolar", "shaft-average", "common-average"] = "as-recorded"
+    """The paper is silent; its channel counts equal contacts, so nothing is re-referenced."""
 
 
 class QualityPlan(Section):
@@ -96,11 +100,15 @@ class FilterPlan(Section):
     which is what the authors' released code describes and its checkpoints were trained on. Signals
     for pages and for methods that read them are limited in any case; mains are `notch` alone."""
     low_hz: Annotated[float, Field(gt=0)] = 1.0
+    """Lower band edge (paper, line 1391)."""
     high_hz: Annotated[float, Field(gt=0)] = 150.0
+    """Upper band edge (paper, line 1391); where it is 0.9 of Nyquist or more, there is none."""
     order: Annotated[int, Field(ge=1, le=16)] = 4
+    """Of the Butterworth filter; the paper is silent."""
     notch: Literal["none", "auto", "fundamental"] = "none"
     """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone. Where
-    nothing states the mains, the spectrum tells them, or nothing is done, and the audit says so."""
+    nothing states the mains, the spectrum tells them, or nothing is done, and the audit says so.
+    The paper names no notch on this path."""
     margin_s: Seconds = 5.0
     """Signal read on both sides of the interval, so that filter edges lie outside of it."""
 
@@ -109,11 +117,16 @@ class WindowPlan(Section):
     """The interval around onset, its windows, and which of them are the reference."""
 
     start_s: float = -30.0
+    """Seconds from onset, below 0; the paper is silent."""
     stop_s: float = 30.0
+    """Seconds from onset; the paper is silent. With both, 59 windows."""
     length_s: Annotated[float, Field(gt=0)] = 2.0
+    """Of a window (paper, line 1392)."""
     stride_s: Annotated[float, Field(gt=0)] = 1.0
+    """From one window to the next (paper, line 1392)."""
     reference: Literal["ends-before", "starts-before"] = "ends-before"
-    """Reference windows end at or before onset, or merely start before it."""
+    """Reference windows end at or before onset, so that nothing ictal is in them, or merely start
+    before it."""
     min_reference: Annotated[int, Field(ge=1)] = 5
     """Reference windows that a seizure needs."""
     min_ictal: Annotated[int, Field(ge=0)] = 5
@@ -139,11 +152,16 @@ class TracePlan(Section):
     """The 4 s segments of the raw-iEEG baselines."""
 
     segments: Annotated[int, Field(ge=1)] = 5
-    """Of each seizure: those nearest to onset that lie wholly inside the recording."""
+    """Of each seizure (paper, line 1876): those nearest to onset that lie wholly inside the
+    recording."""
     length_s: Annotated[float, Field(gt=0)] = 4.0
+    """Of a segment (paper, line 1876)."""
     rate_hz: Annotated[float, Field(gt=0)] = 200.0
+    """To which segments are resampled (paper, line 1880)."""
     low_hz: Annotated[float, Field(gt=0)] = 0.5
+    """Lower band edge (paper, line 1879)."""
     high_hz: Annotated[float, Field(gt=0)] = 80.0
+    """Upper band edge (paper, line 1879)."""
     filtered: Literal["segment", "recording"] = "segment"
     """`segment`: each is cut and then filtered by itself, as the paper says. `recording`: the whole
     interval is filtered before it is cut, because a 0.5 Hz edge rings for longer than a segment."""
@@ -151,8 +169,9 @@ class TracePlan(Section):
     """`fixed`: one notch at `mains_hz` for all centers, as the paper says. `recorded`: at the mains
     of the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
     mains_hz: Annotated[float, Field(gt=0)] = 50.0
-    """Also where the mains of a recording are not known."""
+    """The notch (paper, line 1879); also where the mains of a recording are not known."""
     clip: Annotated[float, Field(gt=0)] = 8.0
+    """Largest robust z-score that stays as it is (paper, line 1882)."""
 
     @property
     def samples(self) -> int:
@@ -164,9 +183,11 @@ class SplitPlan(Section):
     """Which patients fit, validate and test."""
 
     kind: Literal["folds", "leave-one-center-out", "file"] = "folds"
+    """`leave-one-center-out` holds out every center in turn, `file` reads `file`."""
     folds: Annotated[int, Field(ge=2)] = 5
+    """Outer folds, stratified by center (paper, line 657)."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """Share of each outer-training set that selects epochs and thresholds."""
+    """Share of each outer-training set that selects epochs and thresholds (paper, line 659)."""
     seed: int = 0
     """One split for all seeds of the methods."""
     file: str = ""
@@ -177,13 +198,19 @@ class TrainingPlan(Section):
     """How the networks are trained."""
 
     learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    """Of AdamW, without a schedule (paper, line 683)."""
     weight_decay: Annotated[float, Field(ge=0)] = 1e-3
+    """Of AdamW (paper, line 683)."""
     epochs: Annotated[int, Field(ge=1)] = 30
+    """At most; the paper is silent for its own networks, and gives its baselines as many."""
     patience: Annotated[int, Field(ge=1)] = 6
+    """Epochs without a better validation score before training ends; the paper is silent."""
     least_epochs: Annotated[int, Field(ge=1)] = 6
+    """Training does not end before this one; the paper is silent."""
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
+    """Largest norm of a gradient; the paper is silent."""
     batch: Annotated[int, Field(ge=1)] = 4
-    """Patients per step."""
+    """Patients per step (paper, line 684)."""
 
 
 PAPER_NINE = (
@@ -200,6 +227,7 @@ class BaselinePlan(Section):
     """What the baselines are given; their other settings are the paper's and fixed."""
 
     epochs: Annotated[int, Field(ge=1)] = LEAST_EPOCHS
+    """At most, for the neural ones (paper, line 1828)."""
     pretrained: str = "pretrained"
     """Folder with pretrained weights: `resnet-18/` and `clap-htsat-fused/`, Hugging Face format."""
 
@@ -211,12 +239,15 @@ class IndexPlan(Section):
     """
 
     start_s: float = -10.0
-    stop_s: float = 30.0
     """The search for a change, from onset; leading channels can change before the mark."""
+    stop_s: float = 30.0
+    """Where the search ends, from onset."""
     baseline_s: tuple[float, float] = (-30.0, -5.0)
     """The energy ratio counts relative to its own median here."""
     window_s: Annotated[float, Field(gt=0)] = 1.0
+    """Of the energy ratio."""
     step_s: Annotated[float, Field(gt=0)] = 0.1
+    """From one ratio to the next."""
     bias: Annotated[float, Field(ge=0)] = 0.5
     """ν of Page-Hinkley, in units of the energy ratio."""
     threshold: Annotated[float, Field(gt=0)] = 3.75
@@ -234,9 +265,13 @@ class FragilityPlan(Section):
     """Neural fragility (Li et al. 2017, 2021)."""
 
     start_s: float = -10.0
+    """Seconds from onset."""
     stop_s: float = 10.0
+    """Seconds from onset."""
     window_s: Annotated[float, Field(gt=0)] = 0.25
+    """In which one linear model is fitted."""
     step_s: Annotated[float, Field(gt=0)] = 0.125
+    """From one window to the next."""
     reference: Literal["as-recorded", "common-average"] = "as-recorded"
     """What the signals are referred to before the model is fitted."""
     ridge: Annotated[float, Field(gt=0)] = 1e-5
@@ -253,7 +288,9 @@ class SpreadPlan(Section):
     """Line-length spread: how much the line length of a channel varies through a seizure."""
 
     start_s: float = -30.0
+    """Seconds from onset."""
     stop_s: float = 30.0
+    """Seconds from onset."""
     window_s: Annotated[float, Field(gt=0)] = 12.0
     """Windows follow each other without overlap; a seizure needs two whole ones."""
 
@@ -262,8 +299,11 @@ class ShaftPlan(Section):
     """Weights of `…/shaft` rows: a contact's rank, its neighbours' mean, its shaft's mean."""
 
     own: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Of the contact itself; the three sum to 1."""
     neighbours: Annotated[float, Field(ge=0, le=1)] = 0.25
+    """Of the contacts beside it."""
     shaft: Annotated[float, Field(ge=0, le=1)] = 0.25
+    """Of all contacts of its shaft."""
 
     @model_validator(mode="after")
     def _weights(self) -> Self:
@@ -288,7 +328,8 @@ class Plan(Section):
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
     descriptors: Annotated[tuple[str, ...], Field(min_length=1)] = PAPER_NINE
-    """Rows of `epilens list descriptors`, in the order of the cube's last axis."""
+    """Rows of `epilens list descriptors`, in the order of the cube's last axis; the paper's nine
+    (paper, line 1620)."""
     traces: TracePlan = TracePlan()
     splits: SplitPlan = SplitPlan()
     training: TrainingPlan = TrainingPlan()
@@ -298,7 +339,9 @@ class Plan(Section):
     line_length_spread: SpreadPlan = SpreadPlan()
     shaft: ShaftPlan = ShaftPlan()
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 52, 62)
+    """Each method is fitted once with each of them (paper, line 657)."""
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
+    """Rows of `epilens list methods`; `/shaft` behind a name smooths it along shafts."""
     smoke: bool = False
     """A run that only shows that every step works; its tables say so."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
-    TextColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
@@ -26,8 +26,19 @@ from epilens.progress import Ticks
 _WIDTH_WITHOUT_TERMINAL = 110
 
 
+_PROSE = 24
+"""Words that are longer than this together may go on in the next line."""
+_LONGEST_NAME = 36
+"""Of patients and methods; what is longer is a file's name or a formula."""
+_NARROW = 100
+"""Below this many columns a bar is short and says no rate, so that count and time left stay."""
+
+
 def _console(file: IO[str]) -> Console:
-    width = None if file.isatty() else _WIDTH_WITHOUT_TERMINAL
+    width = None
+    if not file.isatty():
+        asked = os.environ.get("COLUMNS", "")
+        width = int(asked) if asked.isdigit() and int(asked) else _WIDTH_WITHOUT_TERMINAL
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -48,15 +59,52 @@ def say(text: str) -> None:
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    left: int = 1,
+    drop: Sequence[str] = (),
 ) -> None:
-    """A table on stdout; the first `left` columns are text, the others are aligned right."""
+    """A table on stdout; the first `left` columns are text, the others are aligned right.
+
+    Where the terminal is too narrow, whole columns go: those of `drop`, in this order, then from
+    the right. What is gone is said on stderr; the first column stays.
+    """
+    console = _console(sys.stdout)
+    cells = [["–" if cell is None else visible(cell) for cell in row] for row in rows]
+    kept = _columns_that_fit(columns, cells, drop, console.width)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position < left else "right")
-    for row in rows:
-        table.add_row(*(Text("–" if cell is None else visible(cell)) for cell in row))
-    _console(sys.stdout).print(table, new_line_start=True)
+    for i in kept:
+        # What cannot be shown whole goes on in the next line: half a name names nobody.
+        side = "left" if i < left else "right"
+        table.add_column(visible(columns[i]), justify=side, overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(row[i]) for i in kept))
+    console.print(table, new_line_start=True)
+    if gone := [name for i, name in enumerate(columns) if i not in kept]:
+        say(f"not shown in {console.width} columns: {', '.join(gone)}")
+
+
+def _columns_that_fit(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], width: int
+) -> list[int]:
+    """Places of the columns that have room side by side."""
+    needs = {i: _least_width(name, [row[i] for row in rows]) for i, name in enumerate(columns)}
+    order = [list(columns).index(name) for name in drop if name in columns]
+    order += [i for i in reversed(range(1, len(columns))) if i not in order]
+    while sum(needs.values()) + 2 * (len(needs) - 1) > width and order:
+        del needs[order.pop(0)]
+    return sorted(needs)
+
+
+def _least_width(heading: str, cells: Sequence[str]) -> int:
+    """What a column needs to be read: its longest cell; of prose its longest word.
+
+    A name of a file can be longer than any word, and then goes on in the next line too.
+    """
+    longest = max(map(len, cells), default=1)
+    words = [len(word) for text in (heading, *cells) for word in text.split()]
+    return max([min(longest, _PROSE), *(n for n in words if n <= _LONGEST_NAME)])
 
 
 class _Rate(ProgressColumn):
@@ -67,20 +115,42 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f}/s" if speed else "")
 
 
+class _Short(ProgressColumn):
+    """Text that is cut where the line ends, so that what stands before it stays."""
+
+    def __init__(self, field: str, width: int):
+        super().__init__()
+        self._field, self._width = field, width
+
+    def render(self, task: Task) -> Text:
+        text = Text(str(task.fields.get(self._field, "")) or "", no_wrap=True)
+        text.truncate(max(1, self._width), overflow="ellipsis")
+        return text
+
+
+def _bar(description: str, console: Console) -> Progress:
+    """Description, bar, count, time left, and as much of the note as there is room for."""
+    narrow = console.width < _NARROW
+    job, bar = min(len(description), 30 if narrow else 40), 10 if narrow else 30
+    room = console.width - job - bar - len("10000/10000 0:00:00 999.9/s ") - 4
+    return Progress(
+        _Short("job", job),
+        BarColumn(bar_width=bar),
+        MofNCompleteColumn(),
+        *([] if narrow else [_Rate()]),
+        TimeRemainingColumn(),
+        *([_Short("note", room)] if room > 4 else []),
+        console=console,
+        # A network takes minutes: an estimate over the usual half minute would never be made.
+        speed_estimate_period=3600,
+    )
+
+
 @contextmanager
 def progress(description: str) -> Generator[Ticks]:
     """A bar on stderr for a job, which announces its own size."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        console=_console(sys.stderr),
-        transient=False,
-    )
-    task = bar.add_task(description, total=None, note="")
+    bar = _bar(description, _console(sys.stderr))
+    task = bar.add_task(description, total=None, note="", job=description)
 
     def show(**changes: Any) -> None:
         bar.start()  # not before there is something to show: bad input is one line

@@ -48,7 +48,7 @@ def print_cohort(summary: dict[str, Any]) -> None:
     ]
     about = ("patient", "center", "age", "sex", "engel", "modality")
     rows = [[*(p[key] for key in about), _rates(p), *_counts(p)] for p in summary["patients"]]
-    print_table("Patients", columns, rows, left=7)
+    print_table("Patients", columns, rows, left=7, drop=("Pos.", "Hz", "Modality", "Sex", "Age"))
     for effect, title in (("excluded", "Left out"), ("noted", "Noted")):
         reasons = Counter((row["what"], row["why"]) for row in summary[effect])
         example = {(row["what"], row["why"]): row["where"] for row in reversed(summary[effect])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,10 +39,14 @@ def methods() -> Listing:
     from epilens.methods import METHODS
 
     rows = [
-        (m.name, m.title, m.input, _needs(m), _installed(m), m.reference, _from(METHODS, m))
+        (
+            *(m.name, m.title, m.input, _needs(m), _installed(m), _weights(m)),
+            *(m.reference, _from(METHODS, m)),
+        )
         for m in METHODS.values()
     ]
-    return ["name", "title", "reads", "needs", "installed", "reference", "from"], rows
+    columns = ["name", "title", "reads", "needs", "installed", "weights", "reference", "from"]
+    return columns, rows
 
 
 def _from(registry: Registry[Any], row: Any) -> str:
@@ -51,6 +56,17 @@ def _from(registry: Registry[Any], row: Any) -> str:
 
 def _installed(method: Method) -> str:
     return "no" if method.missing() else "yes"
+
+
+def _weights(method: Method) -> str | None:
+    """Whether the pretrained files are where the paper's plan looks for them; None: needs none."""
+    from epilens.networks.raw.pretrained import FILES
+    from epilens.plan import Plan
+
+    if not method.pretrained:
+        return None
+    folder = Path(Plan().baselines.pretrained) / method.pretrained
+    return "yes" if all((folder / name).is_file() for name in FILES) else f"no: {folder}"
 
 
 def _needs(method: Method) -> str:
@@ -78,3 +94,19 @@ LISTINGS = {
     "descriptors": descriptors,
     "methods": methods,
 }
+
+DROP = {
+    "analyses": ("from", "title"),
+    "datasets": ("from", "who", "ez", "licence"),
+    "descriptors": ("from", "formula", "of"),
+    "methods": ("from", "reference", "title", "needs"),
+}
+"""Columns that go first where the terminal is narrow."""
+
+NEXT = {
+    "analyses": "epilens analyse NAME RUN; all of them: epilens reproduce RUN --out DIR",
+    "datasets": "epilens cohort ROOT --dataset NAME",
+    "descriptors": "name those of your cubes in a plan: epilens plan init my.toml",
+    "methods": "epilens run PLAN --cubes CUBES --only NAME; weights go where the column says",
+}
+"""What can be done with a name."""

@@ -15,7 +15,7 @@ import pandas as pd
 
 from epilens.analyses import ANALYSES, analyse, sentence
 from epilens.analyses.figures import all_figures, figure_of
-from epilens.errors import EpilensError, LedgerError
+from epilens.errors import DataError, EpilensError, LedgerError
 from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
 from epilens.report.tables import to_html, to_latex, to_markdown
@@ -129,6 +129,16 @@ def _figure(findings: Findings, name: str, kind: str) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(content, format=kind, dpi=200, metadata=stamp)
     return content.getvalue()
+
+
+def check_page(path: str | Path) -> Path:
+    """Refuse a place that is no HTML file, before anything is computed."""
+    if Path(path).suffix.lower() not in (".html", ".htm") or str(path).endswith("/"):
+        raise DataError(
+            f"{path}: expected the name of an HTML file, e.g. report.html, found another. "
+            "`epilens reproduce RUN --out DIR` writes a folder."
+        )
+    return own_file(path, _SIGN)
 
 
 def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:

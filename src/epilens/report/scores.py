@@ -35,6 +35,7 @@ def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
         "Patient-equal means ± SD over seeds; *: best of its column",
         ["Method", *_SHOWN.values(), "Bias"],
         rows,
+        drop=("NEZ-F1", "Acc.", "Bias", "NDCG-EZ"),
     )
     undefined = int(table["undefined_patients"].max())
     if undefined:

@@ -86,7 +86,7 @@ def print_frame(title: str, frame: pd.DataFrame, formats: Mapping[str, str]) -> 
         [cell.replace(" ± ", "±") for cell in row]
         for row in zip(*(column.cells for column in shown), strict=True)
     ]
-    print_table(title, [column.heading for column in shown], rows, left=left)
+    print_table(title, [column.heading for column in shown], rows, left)
 
 
 def to_markdown(frame: pd.DataFrame, formats: Mapping[str, str]) -> str:

@@ -1,0 +1,47 @@
+"""What a plan names must be there: methods, descriptors, and the files of its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from epilens.errors import PlanError, did_you_mean
+from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.methods import METHODS
+from epilens.networks.raw.pretrained import FILES
+from epilens.plan import Plan
+
+
+def check_names(plan: Plan, who: str) -> None:
+    """Refuse a method or descriptor that nobody has, with the nearest that there is."""
+    for kind, names, known in (
+        ("methods", plan.methods, METHODS),
+        ("descriptors", plan.descriptors, DESCRIPTORS),
+    ):
+        for name in names:
+            if name not in known:
+                raise PlanError(
+                    f"{who}: {kind}: expected a row of `epilens list {kind}`, found {name!r}. "
+                    f"{did_you_mean(name, known)}"
+                )
+
+
+def lacking(plan: Plan) -> list[str]:
+    """What the plan can be read without, but not be run without; one sentence each."""
+    sentences = []
+    for name in plan.methods:
+        method = METHODS[name]
+        if package := method.missing():
+            sentences.append(f"{name} needs the package {package}, which is not installed.")
+        folder = Path(plan.baselines.pretrained) / method.pretrained
+        gone = [file for file in FILES if not (folder / file).is_file()]
+        if method.pretrained and gone:
+            sentences.append(f"{name} needs weights: {folder} has no {' and no '.join(gone)}.")
+    tables = {
+        "cohort.labels": plan.cohort.labels,
+        "cohort.onsets": plan.cohort.onsets,
+        "splits.file": plan.splits.file,
+    }
+    for field, path in tables.items():
+        if path and not Path(path).is_file():
+            sentences.append(f"{field} names {path}, which is no file here.")
+    return sentences
