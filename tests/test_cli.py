@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -15,7 +16,8 @@ from epilens.cli import main
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "epilens", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    wide = os.environ | {"COLUMNS": "110"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
 
 
 def test_cohort_prints_json_with_the_contract_s_fields(tiny):
