@@ -12,35 +12,37 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.app.cases import Case, TraceFile, cases_of
 from epilens.app.desk import Desk, set_desk, take_alone
+from epilens.app.marks import FileMarks, MarkBook, PatientMarks
 from epilens.app.server import LocalServer, data, page
+from epilens.app.traces import trace_routes
 from epilens.report.derivative import DISCLAIMER
 
 
-def index_routes(desk: Desk) -> list[BaseRoute]:
-    """The index: patients and their recordings."""
+def index_routes(desk: Desk, book: MarkBook) -> list[BaseRoute]:
+    """The index: patients, their recordings, and what is marked."""
 
     def cases(request: Request) -> Response:
-        return data({"disclaimer": DISCLAIMER, "cases": [_told(case) for case in desk.cases]})
+        told = [_told(case, book.marks(case.code)) for case in desk.cases]
+        return data({"disclaimer": DISCLAIMER, "cases": told})
 
     return [Route("/", lambda request: page("index")), Route("/api/cases", cases)]
 
 
-def _told(case: Case) -> dict[str, Any]:
-    return {"code": case.code, "files": [_told_file(file) for file in case.files]}
+def _told(case: Case, marks: PatientMarks) -> dict[str, Any]:
+    files = [_told_file(file, marks.files.get(file.name, FileMarks())) for file in case.files]
+    return {"code": case.code, "files": files, "bad": len(marks.bad)}
 
 
-def _told_file(file: TraceFile) -> dict[str, Any]:
-    there = file.path is not None
-    return {"name": file.name, "shown": file.shown, "there": there, "ictal": file.ictal}
-
-
-PARTS: tuple[Callable[[Desk], list[BaseRoute]], ...] = (index_routes,)
-"""What the application is made of: each part gives its routes for a desk."""
+def _told_file(file: TraceFile, marks: FileMarks) -> dict[str, Any]:
+    there, onsets = file.path is not None, [mark.onset_s for mark in marks.onsets]
+    told = {"name": file.name, "shown": file.shown, "there": there, "ictal": file.ictal}
+    return told | {"onsets_s": onsets}
 
 
 def make_review(desk: Desk, port: int = 0) -> LocalServer:
-    """A server of the whole application that is ready to run."""
-    return LocalServer([route for part in PARTS for route in part(desk)], port)
+    """A server of the whole application that is ready to run: the routes of its parts."""
+    book = MarkBook(desk)
+    return LocalServer([*index_routes(desk, book), *trace_routes(desk, book)], port)
 
 
 def review(

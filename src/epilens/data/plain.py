@@ -88,33 +88,39 @@ def _typed_onset(onset_s: float, raw: BaseRaw, who: str) -> Onset:
     return Onset.given(onset_s)
 
 
-def _not_implanted(raw: BaseRaw) -> dict[str, str]:
-    """Channels of unsaid type (EDF knows none) that are no contacts by the names of all of them."""
-    kinds = zip(raw.ch_names, raw.get_channel_types(), strict=True)
-    return not_contacts([n.strip() for n, kind in kinds if kind == "eeg" and not _OTHER.match(n)])
+def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
+    """Channels that are no contacts by MNE's type and by name, and why.
+
+    A type that only implanted contacts have says more than any name; where the type is unsaid (EDF
+    knows none), the names of all channels together tell.
+    """
+    stripped = [name.strip() for name in names]
+    unsaid = zip(stripped, kinds, strict=True)
+    others = not_contacts([n for n, kind in unsaid if kind == "eeg" and not _OTHER.match(n)])
+    reasons = {}
+    for name, kind in zip(stripped, kinds, strict=True):
+        if kind not in _IEEG or _OTHER.match(name):
+            reasons[name] = "is no iEEG channel by its type or name"
+        elif parse_contact(name) is None:
+            reasons[name] = "has no contact number in its name"
+        elif name in others:
+            reasons[name] = others[name]
+    return reasons
 
 
 def contacts_of_raw(
     raw: BaseRaw, exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
-    """Channels that are contacts by type and name; the others as rows.
-
-    A type that only implanted contacts have says more than any name.
-    """
+    """Channels that are contacts by type and name; the others as rows."""
     names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
-    others = _not_implanted(raw)
-    for channel, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True):
-        channel = channel.strip()
+    reasons = why_no_contact(raw.ch_names, raw.get_channel_types())
+    for channel in (name.strip() for name in raw.ch_names):
         if channel.upper() in unwanted:
             why = "was excluded by the user"
         elif channel in raw.info["bads"]:
             why = "is marked bad in the recording"
-        elif kind not in _IEEG or _OTHER.match(channel):
-            why = "is no iEEG channel by its type or name"
-        elif parse_contact(channel) is None:
-            why = "has no contact number in its name"
-        elif channel in others:
-            why = others[channel]
+        elif channel in reasons:
+            why = reasons[channel]
         else:
             names.append(channel)
             continue

@@ -1,0 +1,111 @@
+"""Recordings that are open, with what is worked out about them in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from epilens.app.desk import Desk
+from epilens.app.overview import Overview
+from epilens.app.signals import OpenFile, open_file
+from epilens.data.onset_finder import candidates_of
+from epilens.data.pieces import Source
+from epilens.errors import EpilensError
+from epilens.progress import Ticks
+
+_MOST_OPEN = 4
+
+
+class _ClosedError(Exception):
+    """The recording was put away while something was worked out about it."""
+
+
+@dataclass
+class Suggestions:
+    """What the signal suggests; never taken without a click."""
+
+    onsets: tuple[Any, ...] = ()
+    done: bool = False
+    share: float = 0.0
+    problem: str = ""
+
+
+@dataclass
+class OpenCase:
+    """One open recording."""
+
+    opened: OpenFile
+    overview: Overview
+    suggestions: Suggestions = field(default_factory=Suggestions)
+    closed: bool = False
+
+
+class Shelf:
+    """The few recordings that were looked at last; others are closed."""
+
+    def __init__(self, desk: Desk):
+        self._desk, self._lock = desk, threading.Lock()
+        self._open: OrderedDict[tuple[str, str], OpenCase] = OrderedDict()
+
+    def take(self, code: str, name: str) -> OpenCase:
+        """A recording, opened if it is not."""
+        key = (code, name)
+        with self._lock:
+            if key not in self._open:
+                opened = open_file(self._desk.file(code, name))
+                self._open[key] = OpenCase(opened, Overview(opened))
+                threading.Thread(target=_suggest, args=(self._open[key],), daemon=True).start()
+                self._open[key].overview.start()
+                self._close_others()
+            self._open.move_to_end(key)
+            return self._open[key]
+
+    def _close_others(self) -> None:
+        while len(self._open) > _MOST_OPEN:
+            _, old = self._open.popitem(last=False)
+            old.closed = True
+            old.overview.stop()
+
+
+def source_of(opened: OpenFile) -> Source:
+    """An open recording as the search for onsets reads it: good contacts, piece by piece."""
+    keep = [i for i, name in enumerate(opened.contacts) if name not in opened.bad]
+    names = tuple(opened.contacts[i] for i in keep)
+    return Source(
+        opened.file.name,
+        names,
+        opened.fs,
+        opened.samples,
+        0.0,
+        lambda a, b: opened.read(a, b)[keep],
+    )
+
+
+def _suggest(case: OpenCase) -> None:
+    """Look for onsets; a recording that is put away is read no further."""
+    told = case.suggestions
+    total, seen = [1], [0]
+
+    def step(note: str, steps: int) -> None:
+        if case.closed:
+            raise _ClosedError
+        seen[0] += steps
+        told.share = min(1.0, seen[0] / total[0])
+
+    def expect(steps: int) -> None:
+        total[0] = max(1, steps)
+
+    _guarded(told, lambda: candidates_of(source_of(case.opened), Ticks(step, expect)))
+
+
+def _guarded(told: Suggestions, find: Callable[[], tuple[Any, ...]]) -> None:
+    try:
+        told.onsets = find()
+    except _ClosedError:
+        return
+    except EpilensError as error:
+        told.problem = str(error)
+    told.done = True
