@@ -29,6 +29,7 @@ ROOMS = [
     "terminal",
     "ending",
     "processes",
+    "cluster",
     "thresholds",
     "fusion",
     "data",

@@ -50,6 +50,13 @@ OnsetFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+OnCluster = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        help="Run on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")]
 CubesOfRun = Annotated[
@@ -181,6 +188,7 @@ def describe(
     labels: LabelFile = None,
     onsets: OnsetFile = None,
     jobs: Jobs = 1,
+    cluster: OnCluster = "",
 ) -> None:
     """Turn signals into cubes: nine descriptors per window, channel and seizure.
 
@@ -188,6 +196,7 @@ def describe(
     Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
     left out is in OUT/audit.tsv.
     """
+    from epilens.cluster import on_cluster
     from epilens.data.bids import read_cohort
     from epilens.evidence.store import describe_cohort
     from epilens.methods import stores_of
@@ -197,7 +206,7 @@ def describe(
     check_folder(out, "cubes")
     settings = _plan(plan, labels, onsets)
     parts = read_cohort(roots, dataset, settings)
-    with progress("describing seizures") as tick:
+    with on_cluster(cluster), progress("describing seizures") as tick:
         summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
     _tell(summary)
     typer.echo(out)
@@ -211,11 +220,13 @@ def run(
     out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
     only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
     jobs: Jobs = 1,
+    cluster: OnCluster = "",
 ) -> None:
     """Fit every method on every fold and write one channel ledger.
 
     Finished folds are skipped, so running it again resumes.
     """
+    from epilens.cluster import on_cluster
     from epilens.evaluation.protocol import run as go
     from epilens.evidence.files import open_cohort
     from epilens.plan import Plan, Runtime
@@ -223,7 +234,7 @@ def run(
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
     runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
-    with progress("method × seed × fold") as tick:
+    with on_cluster(cluster), progress("method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(folder)
     _next("epilens score {0}; epilens reproduce {0} --out DIR", folder)
@@ -353,8 +364,10 @@ def train(
     method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",
     jobs: Jobs = 1,
     force: Force = False,
+    cluster: OnCluster = "",
 ) -> None:
     """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
+    from epilens.cluster import on_cluster
     from epilens.evaluation.deploy import train as make
     from epilens.evidence.files import open_cohort
     from epilens.networks.model import check_place, save_model
@@ -363,7 +376,7 @@ def train(
 
     settings = Plan.load(plan)
     check_place(out, force)
-    with progress("training") as tick:
+    with on_cluster(cluster), progress("training") as tick:
         model = make(settings, open_cohort(cubes), tick, method, jobs)
     typer.echo(save_model(model, out, force))
     _next("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)

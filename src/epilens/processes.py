@@ -1,7 +1,8 @@
 """Local processes: work is handed out, results come back as they are ready.
 
 A process that is killed (by whoever is short of memory) takes its work with it. What it may have
-been at is tried once more, one piece at a time; what kills its process again is named.
+been at is tried once more, one piece at a time; what kills its process again is named. Inside of
+`elsewhere` the same work goes another way, e.g. to a cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 from epilens.errors import WorkerError
 
@@ -22,19 +24,54 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+Way = Callable[[Callable[[Any], Any], Sequence[Any], Callable[[Any], str]], Iterator[Any]]
+"""(work, items, title) → items with their results, or with the error that a worker was lost."""
+_way: ContextVar[Way | None] = ContextVar("way", default=None)
+
+
+@contextmanager
+def elsewhere(way: Way) -> Generator[None]:
+    """Whatever is worked through inside goes this way, however many jobs are asked for."""
+    token = _way.set(way)
+    try:
+        yield
+    finally:
+        _way.reset(token)
+
+
 def work_through(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     jobs: int,
     title: Callable[[Item], str] = str,
+    lost: Callable[[Item, WorkerError], Result] | None = None,
 ) -> Iterator[tuple[Item, Result]]:
-    """Items with their results: in order here, or as they are ready on processes.
+    """Items with their results: in order here, or as they are ready elsewhere.
 
-    title : what people call an item, for the one whose process is killed twice.
+    title : what people call an item. lost : what stands for the result of one whose process is
+    killed each time; without it, that is an error after everything else is done.
     """
-    if jobs <= 1:
+    way, errors = _way.get(), []
+    if way is None and jobs <= 1:
         yield from ((item, work(item)) for item in items)
         return
+    for item, result in way(work, items, title) if way else _here(work, items, jobs, title):
+        if not isinstance(result, WorkerError):
+            yield item, result
+        elif lost is not None:
+            yield item, lost(item, result)
+        else:
+            errors.append(result)
+    if errors:
+        raise errors[0]
+
+
+def _here(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    jobs: int,
+    title: Callable[[Item], str],
+) -> Iterator[tuple[Item, Result | WorkerError]]:
     waiting = dict(enumerate(items))
     while waiting:
         for number, result in _until_a_kill(work, waiting, jobs):
@@ -58,16 +95,18 @@ def _until_a_kill(
             return
 
 
-def _alone(work: Callable[[Item], Result], item: Item, title: Callable[[Item], str]) -> Result:
+def _alone(
+    work: Callable[[Item], Result], item: Item, title: Callable[[Item], str]
+) -> Result | WorkerError:
     with _pool(1) as pool:
         try:
             return pool.submit(work, item).result()
         except BrokenProcessPool:
-            raise WorkerError(
+            return WorkerError(
                 f"{title(item)}: expected its process to finish, found it killed twice, perhaps "
                 "for want of memory. Use fewer --jobs or close other programs, then run the same "
                 "command again: what was finished is kept."
-            ) from None
+            )
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.repeats import Repeats
 from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
-from epilens.errors import CubeError, DataError, EpilensError
+from epilens.errors import CubeError, DataError, EpilensError, WorkerError
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
@@ -126,7 +126,12 @@ def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
 def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
     # The largest patients first, so that no process is left with one at the end.
     work = sorted(work, key=_size, reverse=True) if jobs > 1 else work
-    yield from work_through(describe_one, work, jobs, lambda job: job.patient.name)
+    yield from work_through(describe_one, work, jobs, lambda job: job.patient.name, _lost)
+
+
+def _lost(job: Job, error: WorkerError) -> Outcome:
+    """A patient whose worker was killed each time is left out; the next command tries again."""
+    return Outcome(None, (AuditRow("patient", str(error), job.patient.name),), False)
 
 
 def _size(job: Job) -> float:

@@ -1,0 +1,107 @@
+"""Where every row of a run on a simulated cohort stands: `python -m benchmarks standing RUN COHORT`.
+
+The table of docs/results.md: patient-equal metrics against the annotated EZ, AUROC also against the
+true onset zone, which no row has seen; each row against `lens` by a paired bootstrap over patients;
+and the training-free scores in the ECoG-like center, whose goals were set on recorded patients.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.seizure_features import auroc
+from benchmarks.timing import row
+from epilens.evaluation.resampling import compare_scores
+from epilens.evaluation.run import Run, open_run
+from epilens.evaluation.scoring import summarise
+
+FOUR = {"macro_f1": "Macro-F1", "ez_f1": "EZ-F1", "auroc": "AUROC", "ez_auprc": "EZ-AUPRC"}
+PUBLISHED = {
+    "logistic": 0.593,
+    "rbf-svm": 0.608,
+    "random-forest": 0.588,
+    "lightgbm": 0.594,
+    "deepsets": 0.630,
+    "mlp-rank": 0.638,
+    "logistic-z": 0.684,
+    "rbf-svm-z": 0.680,
+    "prq": 0.742,
+    "bcr": 0.739,
+    "cdel": 0.747,
+}
+ECOG = "east"
+
+
+def onset_zones(cohort: Path) -> pd.DataFrame:
+    """Patient and channel of every true onset contact, and the folder of its center."""
+    parts = []
+    for truth in sorted(cohort.glob("*/derivatives/simulation-truth/truth.tsv")):
+        table = pd.read_csv(truth, sep="\t")
+        parts.append(table.assign(place=truth.parents[2].name))
+    return pd.concat(parts, ignore_index=True)
+
+
+def against_truth(run: Run, zones: pd.DataFrame) -> pd.DataFrame:
+    """AUROC against the true onset zone: method, patient, place."""
+    test = run.ledger[run.ledger["partition"] == "test"]
+    zones = zones.rename(columns={"is_onset": "onset"})[["patient", "channel", "onset", "place"]]
+    merged = test.merge(zones, on=["patient", "channel"], how="left", validate="m:1")
+    rows = []
+    for (method, patient), part in merged.groupby(["method", "patient"], sort=False):
+        by_seed = part.groupby("seed")
+        values = [auroc(-p["p_nez"].to_numpy(), p["onset"].to_numpy(bool)) for _, p in by_seed]
+        rows.append((method, patient, part["place"].iloc[0], np.nanmean(values)))
+    return pd.DataFrame(rows, columns=["method", "patient", "place", "auroc"])
+
+
+def table(run: Run, truth: pd.DataFrame) -> str:
+    """Markdown, best AUROC first."""
+    means = summarise(run.scores).sort_values("auroc", ascending=False, kind="stable")
+    true = truth.groupby("method")["auroc"].mean()
+    lines = [
+        "| row | Macro-F1 | EZ-F1 | AUROC | EZ-AUPRC | AUROC, true onset zone | bias of the EZ share "
+        "| published AUROC |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for r in means.to_dict("records"):
+        cells = [_with_sd(r[m], r[f"{m}_sd"]) for m in FOUR]
+        known = PUBLISHED.get(r["method"])
+        cells += [f"{true[r['method']]:.3f}", f"{r['ez_fraction_bias']:+.3f}".replace("-", "−")]
+        lines.append(f"| `{r['method']}` | {' | '.join(cells)} | {known or ''} |")
+    return "\n".join(lines)
+
+
+def _with_sd(mean: float, sd: float) -> str:
+    return f"{mean:.3f}" if np.isnan(sd) or sd == 0 else f"{mean:.3f} ± {sd:.3f}"
+
+
+def ahead(run: Run, leader: str = "lens") -> list[str]:
+    """The leader against the best row that is not made from it, metric by metric."""
+    means = summarise(run.scores).set_index("method")
+    others = [m for m in means.index if m.split("/")[0] != leader]
+    lines = []
+    for metric, name in FOUR.items():
+        best = str(means.loc[others, metric].idxmax())
+        c = compare_scores(run.scores, leader, best, metric)
+        lines.append(
+            f"{name}: {leader} {means.loc[leader, metric]:.3f}, best of {len(others)} others "
+            f"`{best}` {means.loc[best, metric]:.3f}: {c.estimate:+.3f} ({c.low:+.3f} to "
+            f"{c.high:+.3f})"
+        )
+    return lines
+
+
+def measure(folder: str, cohort: str) -> list[dict[str, Any]]:
+    run, zones = open_run(folder), onset_zones(Path(cohort))
+    truth = against_truth(run, zones)
+    print(table(run, truth), *ahead(run), sep="\n")
+    by_center = run.scores.groupby(["method", "center"])["auroc"].mean().unstack()
+    print(by_center.sort_values(by_center.columns[0], ascending=False).round(3).to_string())
+    east = truth[truth["place"].str.contains(ECOG)].groupby("method")["auroc"]
+    rows = [row(f"{m}: AUROC, annotated", v, "") for m, v in by_center.mean(axis=1).items()]
+    rows += [row(f"{m}: median AUROC, onset zone, ECoG-like", v, "") for m, v in east.median().items()]
+    return rows
