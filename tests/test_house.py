@@ -18,6 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = [
     "errors",
     "arrays",
+    "reading",
     "progress",
     "provenance",
     "registry",
@@ -28,6 +29,7 @@ ROOMS = [
     "storage",
     "terminal",
     "ending",
+    "spreadsheet",
     "processes",
     "cluster",
     "thresholds",

@@ -385,7 +385,7 @@ def test_what_the_reader_warns_about_is_noted(tmp_path):
     recordings = read_bids(root)
     assert len(list(recordings)) == 1
     [why] = whys(recordings, what="run", effect="noted")
-    assert "does not match the file size" in why
+    assert "the length of the file does not match its header" in why
 
 
 def test_a_name_that_the_file_has_twice_is_left_out(tmp_path):

@@ -362,10 +362,10 @@ def test_a_tree_without_participants_is_read(tmp_path):
     assert len(read_bids(tmp_path)) == 1
 
 
-def test_a_patient_folder_that_is_a_symbolic_link_is_read(tmp_path):
-    write_tree(tmp_path / "elsewhere", kind=None)
-    write_dataset(tmp_path / "tree")
-    (tmp_path / "tree" / "sub-01").symlink_to(tmp_path / "elsewhere" / "sub-01")
+def test_a_patient_folder_that_is_a_link_inside_the_dataset_is_read(tmp_path):
+    write_tree(tmp_path / "tree", kind=None)
+    (tmp_path / "tree" / "sub-01").rename(tmp_path / "tree" / "store")
+    (tmp_path / "tree" / "sub-01").symlink_to("store")
     assert len(read_bids(tmp_path / "tree")) == 1
 
 
@@ -462,10 +462,18 @@ def test_a_given_onset_that_no_run_uses_is_noted(tmp_path, row):
 def test_unused_onsets_are_noted_in_the_order_of_their_table(tmp_path):
     """Not in the order of a set, which changes from one process to the next."""
     root = write_tree(tmp_path / "tree", kind=None)
-    unused = [f"typo{i}" for i in range(12)]
+    unused = [str(i) for i in range(20, 32)]
     plan = with_onsets(root, *(("01", run, 33.0) for run in unused))
     audit = read_bids(root, plan=plan).audit
     assert audit["run"].tolist() == unused
+
+
+def test_an_unused_onset_is_told_by_its_place_where_its_run_could_be_a_name(tmp_path):
+    root = write_tree(tmp_path / "tree", kind=None)
+    plan = with_onsets(root, ("Miller", "77", 33.0), ("01", "Anna in spring", 33.0))
+    audit = read_bids(root, plan=plan).audit
+    assert audit["run"].tolist() == ["77", "entry 2"]
+    assert audit["patient"].tolist() == ["", "sub-01"]
 
 
 def test_a_given_onset_at_zero_is_not_mistaken_for_none(tmp_path):

@@ -55,7 +55,9 @@ def test_several_outcomes_in_a_centers_own_words(tmp_path):
     root = cohort(tmp_path, outcome=["Seizure free", "better", "worse"])
     recordings = read_bids(root, plan=plan("seizure free", "Better"))
     assert names(recordings) == ["sub-01", "sub-02"]
-    assert whys(recordings, what="patient") == ["outcome is worse, not seizure free or Better"]
+    assert whys(recordings, what="patient") == [
+        "outcome is another one, not seizure free or Better"
+    ]
 
 
 @pytest.mark.parametrize("column", ["engel", "engel_score"])

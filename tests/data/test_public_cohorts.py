@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import shutil
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -272,9 +273,13 @@ def labelled_multisite(tmp_path_factory):
     root = tmp_path_factory.mktemp("ds003029")
     for path in MULTISITE.rglob("*"):
         if path.is_file():
-            link = root / path.relative_to(MULTISITE)
+            # As datalad keeps them: links to a store of contents in the dataset.
+            link, content = root / path.relative_to(MULTISITE), root / ".git" / "annex"
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(path)
+            content.mkdir(parents=True, exist_ok=True)
+            content /= str(path.relative_to(MULTISITE)).replace("/", "_")
+            shutil.copy(path, content)
+            link.symlink_to(content)
     book = openpyxl.Workbook()
     book.active.append(("hospital_id", "dataset_id", "outcome", "soz_contacts"))
     for patient, contacts in SHEET.items():

@@ -25,6 +25,7 @@ from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
 from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
+from epilens.spreadsheet import to_tsv
 
 
 class Elements(HTMLParser):
@@ -257,7 +258,9 @@ def test_no_cell_breaks_the_table_or_runs():
     assert "'=HYPERLINK(0)3" in names
     assert cell(float("nan")) == "n/a"
     assert cell(-3) == "-3"
-    assert cell("-x") == "'-x"
+    assert to_tsv(["name"], [["-x"], ["=cmd|' /C calc'!A0"], [-3]]) == (
+        "name\n'-x\n'=cmd|' /C calc'!A0\n-3\n"
+    )
 
 
 def test_another_dataset_is_never_written_into(tmp_path):

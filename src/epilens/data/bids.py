@@ -17,6 +17,7 @@ from epilens.data.scan import Onsets, Patient, Scan
 from epilens.data.sidecars import BidsTree, datasets_in, natural
 from epilens.errors import DataError
 from epilens.plan import Plan
+from epilens.provenance import digest_of
 
 
 class Recordings:
@@ -105,7 +106,13 @@ def read_bids(
             f"{len(tree.participants)} ({_most_common(scan.rows)}). Is {row.name!r} the right "
             "dataset?"
         )
-    return Recordings(str(tree.description.get("Name", tree.root.name)), patients, scan.rows, plan)
+    return Recordings(_title(tree), patients, scan.rows, plan)
+
+
+def _title(tree: BidsTree) -> str:
+    """What the dataset calls itself; never the name of its folder, which can name anybody."""
+    named = str(tree.description.get("Name", "")).strip()
+    return named or f"unnamed {digest_of(sorted(tree.participants))[:6]}"
 
 
 def read_cohort(

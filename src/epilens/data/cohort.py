@@ -7,11 +7,18 @@ from typing import Any
 
 import pandas as pd
 
+from epilens.data.audit import known_word
 from epilens.data.bids import Recordings
-from epilens.data.participants import engel_of
+from epilens.data.participants import OUTCOMES, engel_of
 from epilens.data.scan import Patient
 from epilens.data.sidecars import as_number
 
+_SEXES = ("F", "M", "O", "Female", "Male", "Other")
+_PROCEDURES = (
+    *("Resection", "Ablation", "Laser ablation", "Disconnection", "Lobectomy", "Lesionectomy"),
+    *("Amygdalohippocampectomy", "Thermocoagulation", "Radiosurgery", "Neuromodulation"),
+    *("Stimulation", "RNS", "DBS", "VNS", "None"),
+)
 _COUNTS = ["seizures", "seizures_excluded", "channels", "ez_channels", "channels_with_position"]
 
 
@@ -64,6 +71,8 @@ def _patient_row(patient: Patient) -> dict[str, Any]:
 def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
     """Age, sex, procedure, Engel class and outcome of a row of participants.tsv; the known ones.
 
+    Words that are not of the usual few are somebody's own text, and stay where they are.
+
     Examples
     --------
     >>> participant_facts({"age": "31", "sex": "", "therapy": "ABLATION", "engel": "1A"})
@@ -72,10 +81,10 @@ def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
     procedure = participant.get("therapy") or participant.get("surgery_type") or ""
     facts = {
         "age": as_number(participant.get("age")),
-        "sex": participant.get("sex"),
-        "procedure": procedure.lower().capitalize(),
+        "sex": known_word(participant.get("sex") or "", _SEXES, ""),
+        "procedure": known_word(procedure, _PROCEDURES, ""),
         "engel": engel_of(participant),
-        "outcome": participant.get("outcome"),
+        "outcome": known_word(participant.get("outcome") or "", OUTCOMES, ""),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 

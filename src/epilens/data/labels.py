@@ -18,8 +18,9 @@ from typing import Literal, Protocol
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import expand_contacts, match_list, shaft_names
-from epilens.data.sidecars import is_hidden, read_table, with_prefix
+from epilens.data.contacts import Contact, expand_contacts, match_list, shaft_names
+from epilens.data.sidecars import inside, is_hidden, read_table, with_prefix
+from epilens.data.workbook import read_sheet
 from epilens.errors import DataError
 
 
@@ -176,7 +177,7 @@ def as_flag(text: str) -> bool | None:
     if word in NO:
         return False
     if word:
-        raise DataError(f"expected yes or no (or 1/0, true/false), found {text!r}")
+        raise DataError("expected yes or no (or 1/0, true/false), found another text")
     return None
 
 
@@ -299,13 +300,14 @@ class ClinicalSheet:
                 f"labels: expected the clinical sheet at {self.path} in the dataset, found none, "
                 f"so no EZ is known. It is part of the full download: {self.path}."
             )
-        sheet = _read_sheet(path)
+        who = f"labels {self.path}"
+        sheet = read_sheet(inside(path, root), who)
         columns = {str(name).strip().lower(): name for name in sheet.columns}
         missing = {self.patient_column, self.contacts_column} - set(columns)
         if missing:
             raise DataError(
-                f"labels {path}: expected columns {self.patient_column}, {self.contacts_column}, "
-                f"found {', '.join(columns)}. Is this the right sheet?"
+                f"{who}: expected columns {self.patient_column}, {self.contacts_column}, found "
+                f"{len(columns)} others. Is this the right sheet?"
             )
         texts: dict[str, str] = {}
         ids = sheet[columns[self.patient_column]].map(patient_key)
@@ -326,7 +328,16 @@ class ClinicalSheet:
             AuditRow("label", why, tables.patient, channel=str(contact))
             for why, contacts in reasons.items()
             for contact in contacts
+            if _is_code(contact, tables)
         ]
+        others = [c for some in reasons.values() for c in some if not _is_code(c, tables)]
+        rows += [
+            AuditRow(
+                "label",
+                f"{len(others)} contacts of the clinical sheet are of no electrode of the patient",
+                tables.patient,
+            )
+        ] * bool(others)
         rows += [
             AuditRow(
                 "label",
@@ -340,14 +351,13 @@ class ClinicalSheet:
         return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
 
 
-def _read_sheet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_excel(path, dtype=str, keep_default_na=False)
-    except Exception as error:  # openpyxl and zipfile raise many kinds for a damaged file
-        raise DataError(
-            f"labels {path}: expected an Excel sheet, found a file that cannot be read as one "
-            f"({type(error).__name__}). Download it again."
-        ) from None
+def _is_code(contact: Contact, tables: PatientTables) -> bool:
+    """Whether a contact of free text is one of an electrode, and not a name with a number.
+
+    `Miller 2021` reads like a contact: electrodes that the patient does not have are shown only
+    where their names are short.
+    """
+    return contact.shaft in shaft_names(tables.names) or len(contact.shaft.rstrip("'")) <= 2
 
 
 def patient_key(name: str) -> str:

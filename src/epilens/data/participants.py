@@ -54,7 +54,12 @@ def reason_of_outcome(participant: Participant, outcomes: Sequence[str]) -> str:
     ('outcome is F, not S (seizure-free)', '')
     """
     outcome = outcome_of(participant)
+    told = outcome if outcome.upper() in OUTCOMES else "another one" if outcome else "not given"
     if not outcomes or outcome.casefold() in {wanted.casefold() for wanted in outcomes}:
         return ""
     wanted = " or ".join(_IN_WORDS.get(text.upper(), text) for text in outcomes)
-    return f"outcome is {outcome or 'not given'}, not {wanted}"
+    return f"outcome is {told}, not {wanted}"
+
+
+OUTCOMES = frozenset({"S", "F", "NR"})
+"""What public datasets write: seizure-free, failure, no resection."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, shown_label
 from epilens.data.contacts import parse_contact
 from epilens.data.inputs import not_contacts
 from epilens.data.onset import Onset, find_onset
@@ -114,7 +114,7 @@ def contacts_of_raw(
     """Channels that are contacts by type and name; the others as rows."""
     names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
     reasons = why_no_contact(raw.ch_names, raw.get_channel_types())
-    for channel in (name.strip() for name in raw.ch_names):
+    for place, channel in enumerate((name.strip() for name in raw.ch_names), start=1):
         if channel.upper() in unwanted:
             why = "was excluded by the user"
         elif channel in raw.info["bads"]:
@@ -124,7 +124,7 @@ def contacts_of_raw(
         else:
             names.append(channel)
             continue
-        rows.append(AuditRow("channel", why, *who, channel))
+        rows.append(AuditRow("channel", why, *who, shown_label(channel, place)))
     if not names:
         raise DataError(
             f"expected contacts (names like A1 or LF 01-Ref), found none among "

@@ -62,13 +62,37 @@ def read_positions(
     unit = str(coordsystem.get("iEEGCoordinateUnits", "")).lower()
     scale, rows = _MM.get(unit, 1.0), []
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
-        why = f"coordsystem.json says {unit or 'no unit'}, but no head is that large; mm taken"
+        stated = unit if unit in _MM else "an unknown unit" if unit else "no unit"
+        why = f"coordsystem.json says {stated}, but no head is that large; mm taken"
         rows.append(AuditRow("patient", why, patient, effect="noted"))
         scale = 1.0
-    space = str(coordsystem.get("iEEGCoordinateSystem", ""))
+    space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
     return Positions(
         {k: (scale * x, scale * y, scale * z) for k, (x, y, z) in xyz.items()}, space
     ), rows
+
+
+_SPACES = re.compile(
+    r"MNI(?:152)?(?:Lin|NLin6A?Sym|NLin2009[abc]?(?:A?Sym)?|Colin27)?|MNI305|mni_tal|Talairach|"
+    r"ICBM(?:152|452)?(?:AirSpace|Warp5Space)?|IXI549Space|NIHPD|OASIS30\w{0,14}|UNCInfant\d?V?\d*|"
+    r"fsaverage[3-6]?|fsaveragesym|fsLR|fsnative|native|individual|T1w|ACPC|Pixels|Scan(?:ner)?RAS|"
+    r"CTF|ElektaNeuromag|4DBti|KitYokogawa|ChietiItab|BESA|CapTrak|EEGLAB(?:-HJ)?|"
+    r"other|unknown|head|mri|mri_voxel|ras|tkras",
+    re.IGNORECASE,
+)
+"""Names that BIDS and MNE have for coordinate systems."""
+
+
+def known_space(text: str) -> str:
+    """A coordinate system that BIDS or MNE knows; `Other` for somebody's own words.
+
+    Examples
+    --------
+    >>> known_space("MNI152NLin2009bAsym"), known_space("Anna's scan"), known_space("")
+    ('MNI152NLin2009bAsym', 'Other', '')
+    """
+    text = text.strip()
+    return text if not text or _SPACES.fullmatch(text) else "Other"
 
 
 def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, list[AuditRow]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from epilens.data.onset import Event
 from epilens.errors import DataError
+from epilens.reading import check_regular, read_bytes
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -31,24 +33,83 @@ def open_raw(source: Path | BaseRaw | None) -> tuple[BaseRaw, list[str]]:
         raise DataError("expected the signal file, found only its sidecars. Finish the download.")
     raw, texts = _read_header(source) if isinstance(source, Path) else (source, [])
     if raw.n_times == 0:
-        who = f"{source.name}: " if isinstance(source, Path) else ""
-        raise DataError(f"{who}expected signal, found a recording of zero length.")
+        raise DataError("expected signal, found a recording of zero length.")
     return raw, texts
 
 
 def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
     import mne
 
+    _check_files(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
         except Exception as error:  # readers raise many kinds for damaged files
             raise DataError(
-                f"{path.name}: expected a recording that MNE can read, found: {_first_line(error)} "
-                "Check that the file is complete."
+                f"expected a recording that MNE can read, found {_in_our_words(error)}. Check that "
+                "the file is complete."
             ) from error
-    return raw, [_first_line(w.message) for w in caught if w.category is RuntimeWarning]
+    warned = [str(w.message) for w in caught if w.category is RuntimeWarning]
+    return raw, list(dict.fromkeys(map(_warning_in_our_words, warned)))
+
+
+_WARNINGS = (
+    ("does not match the file size", "the length of the file does not match its header"),
+    ("physical range", "a channel's physical range is not stated or makes no sense"),
+    ("highpass", "the filters that the header states make no sense"),
+    ("lowpass", "the filters that the header states make no sense"),
+    ("channel names", "two channels had one name, or a name had to be changed"),
+    ("annotation", "some annotations could not be read, or lie outside the recording"),
+    ("meas date", "the date of the recording makes no sense"),
+    ("unit", "the unit of some channels is not known"),
+)
+
+
+def _warning_in_our_words(text: str) -> str:
+    """What a reader warns about; its own text quotes labels, annotations and paths."""
+    known = (words for phrase, words in _WARNINGS if phrase in text.lower())
+    return f"the reader warned: {next(known, 'something in this file is unusual')}"
+
+
+_NAMES_FILES = re.compile(rb"^\s*(?:DataFile|MarkerFile|File)\s*=\s*(.*?)\s*$", re.MULTILINE)
+
+
+def _check_files(path: Path) -> None:
+    """Refuse pipes and devices, and a header that names files elsewhere."""
+    if path.is_dir():
+        for part in path.rglob("*"):
+            if not part.is_dir():
+                check_regular(part, "a file of the recording")
+        return
+    check_regular(path, "the recording")
+    if path.suffix.lower() not in (".vhdr", ".ahdr", ".lay"):
+        return
+    for named in _NAMES_FILES.findall(read_bytes(path, "the header", most=_MOST_HEADER)):
+        beside = path.parent / named.decode("utf-8", "replace").replace("\0", "")
+        if beside.parent.resolve() != path.parent.resolve():
+            raise DataError(
+                "expected the files of the recording beside its header, found a header that names "
+                "one elsewhere. Mend the header."
+            )
+        if beside.exists():
+            check_regular(beside, "a file of the recording")
+
+
+_MOST_HEADER = 8 * 1024**2
+
+
+def _in_our_words(error: Exception) -> str:
+    """What kind of error a reader met, without what it says: that quotes texts and paths."""
+    kinds = (
+        (FileNotFoundError, "that a file which belongs to it is missing"),
+        (PermissionError, "one that may not be read (its permissions)"),
+        (UnicodeError, "text in another encoding than it says"),
+        (MemoryError, "one that asks for more memory than there is"),
+        (NotImplementedError, "a kind of recording that it does not know"),
+    )
+    known = next((words for kind, words in kinds if isinstance(error, kind)), "one that it cannot")
+    return f"{known} ({type(error).__name__})"
 
 
 def annotations_of(source: Path | BaseRaw) -> list[Event]:
@@ -86,7 +147,8 @@ def read_uv(
             np.multiply(part, scale[:, None], out=signal[:, first - start : last - start])
     except Exception as error:  # a file that ends early fails here, in many ways
         raise DataError(
-            f"expected samples {start} to {stop}, found: {_first_line(error)} Is the file complete?"
+            f"expected samples {start} to {stop}, found {_in_our_words(error)}. Is the file "
+            "complete?"
         ) from error
     return signal
 
@@ -147,8 +209,3 @@ def _without_unit(raw: BaseRaw) -> set[str]:
     """
     units = raw._orig_units or {}
     return {str(name).strip() for name, unit in units.items() if _unit(str(unit)) not in _PER_VOLT}
-
-
-def _first_line(error: object) -> str:
-    text = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-    return text if text.endswith(".") else text + "."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, shown_label
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
@@ -241,8 +241,14 @@ def _channels_in_file(run: SeizureRun, raw: BaseRaw) -> tuple[list[str], list[Au
         if name not in in_file
     ]
     rows += [
-        AuditRow("channel", "is in the file but not in channels.tsv", run.patient, run.name, name)
-        for name in in_file
+        AuditRow(
+            "channel",
+            "is in the file but not in channels.tsv",
+            run.patient,
+            run.name,
+            shown_label(name, place),
+        )
+        for place, name in enumerate(in_file, start=1)
         if name not in run.listed
     ]
     if not names:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, known_word, shown_label
 from epilens.data.labels import Zones
 from epilens.data.onset import Event, Onset
 from epilens.data.positions import Positions
@@ -22,6 +22,11 @@ from epilens.plan import Plan
 SIGNALS = (".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb")
 _RUN_SIDECARS = {("channels", ".tsv"), ("events", ".tsv"), ("ieeg", ".json")}
 _CONTACTS = ("ECOG", "SEEG")
+_TYPES = (
+    *("EEG", "DBS", "MISC", "OTHER", "REF", "TRIG", "ECG", "EMG", "EOG", "VEOG", "HEOG", "ADC"),
+    *("DAC", "AUDIO", "PD", "EYEGAZE", "PUPIL", "SYSCLOCK", "RESP", "TEMP", "GSR", "PPG"),
+)
+"""Other types of BIDS; what else stands there is somebody's own text."""
 # Columns in which people write what an event is; the first that says something is taken.
 _EVENT_TEXT = (
     "trial_type",
@@ -147,12 +152,13 @@ def good_channels(
     """Names of good ECOG and SEEG channels, in file order; the others as audit rows."""
     good, rows = [], []
     repeated = set(table["name"][table["name"].duplicated()])
-    for row in table.to_dict("records"):
-        kind, status = row["type"].upper(), row.get("status", "").lower()
+    for place, row in enumerate(table.to_dict("records"), start=1):
+        kind, status, name = row["type"].upper(), row.get("status", "").lower(), row["name"]
         if kind not in _CONTACTS:
-            why = f"type is {row['type'] or 'not given'}, not ECOG or SEEG"
+            given = known_word(kind, _TYPES, "another one") if kind else "not given"
+            why, name = f"type is {given}, not ECOG or SEEG", shown_label(name, place)
         elif status not in ("good", ""):
-            why = f"status is {status}"
+            why = f"status is {known_word(status, ('bad',), 'neither good nor bad')}"
         elif row["name"] in repeated:
             why = "channels.tsv lists this name more than once"
         elif not row["name"]:
@@ -160,7 +166,7 @@ def good_channels(
         else:
             good.append(row["name"])
             continue
-        rows.append(AuditRow("channel", why, patient, run, row["name"]))
+        rows.append(AuditRow("channel", why, patient, run, name))
     if not good:
         raise DataError("expected good ECOG or SEEG channels in channels.tsv, found none.")
     return tuple(good), rows

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, shown_run
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
 from epilens.data.onset import GIVEN, TABLED, Onset, find_onset
@@ -87,6 +87,9 @@ class Scan:
         names = self.tree.participants if names is None else names
         scanned = (self._included(name) for name in sorted(names, key=natural))
         patients = [patient for patient in scanned if patient is not None]
+        if strays := len(self.tree.strays):
+            why = f"{strays} links that lead out of the dataset are not followed"
+            self.rows.append(AuditRow("dataset", why, effect="noted"))
         if patients and self.dataset.note:
             self.rows.append(AuditRow("dataset", self.dataset.note, effect="noted"))
         self._note_missing_labels(patients)
@@ -159,6 +162,11 @@ class Scan:
             return None
 
     def _read_sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars:
+        if any(stray.entities == file.entities for stray in self.tree.strays):
+            raise DataError(
+                "expected the files of the run in the dataset, found a link that leads out of it. "
+                "Copy what it leads to into the dataset."
+            )
         table = self.tree.table(file, "channels")
         if table is None:
             raise DataError("expected a channels.tsv, found none. Add it.")
@@ -218,7 +226,11 @@ class Scan:
             try:
                 readers.append(source.open(self.tree.root))
             except DataError as error:
-                self._labels_not_read.append(str(error))
+                # Where a table of the user lies is not for others to know.
+                own = isinstance(source, LabelTable)
+                self._labels_not_read.append(
+                    "the label table could not be read" if own else str(error)
+                )
         return readers
 
     def _zones(self, tables: PatientTables) -> Zones:
@@ -262,9 +274,10 @@ class Scan:
             self.rows.append(AuditRow("label", why, patient, effect="noted"))
 
     def _note_strangers(self, table: LabelTable) -> None:
-        for patient in sorted(table.patients() - set(self.tree.participants)):
-            why = "is in the label table but not in this dataset"
-            self.rows.append(AuditRow("label", why, patient, effect="noted"))
+        strangers = table.patients() - set(self.tree.participants)
+        if strangers:
+            why = f"{len(strangers)} patients of the label table are not in this dataset"
+            self.rows.append(AuditRow("label", why, effect="noted"))
 
     def _note_missing_labels(self, patients: list[Patient]) -> None:
         unlabelled = [patient for patient in patients if patient.ez is None]
@@ -278,9 +291,12 @@ class Scan:
 
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
         used = {(p.name, key) for p in patients for run in p.runs for key in (run.name, run.entity)}
-        for patient, run in (key for key in self._onsets if key not in used):
-            why = "is in the onset table but is no usable seizure of this dataset"
-            self.rows.append(AuditRow("run", why, patient, run, effect="noted"))
+        for place, (patient, run) in enumerate(self._onsets, start=1):
+            if (patient, run) not in used:
+                why = "is in the onset table but is no usable seizure of this dataset"
+                known = patient if patient in self.tree.participants else ""
+                row = AuditRow("run", why, known, shown_run(run, place), effect="noted")
+                self.rows.append(row)
 
     def _positions(
         self, patient: str, runs: list[RunSidecars]

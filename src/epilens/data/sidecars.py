@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,26 +21,25 @@ from typing import Any
 import pandas as pd
 
 from epilens.errors import DataError
+from epilens.reading import read_bytes
 
 _NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
 # Folders that are one recording: MEF3 sessions.
 _FOLDER_FORMATS = {".mefd"}
 _MISSING = ("n/a", "na", "nan", "none", "")
+MOST_BYTES = 32 * 1024**2
+"""Of a sidecar: hours of events, or a thousand channels, are a hundredth of it."""
+_MOST_COLUMNS, _MOST_CELLS = 1000, 2_000_000
 
 
 def read_text(path: Path) -> str:
     """Text of a sidecar; UTF-8 with or without byte-order mark, nothing else."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bytes(path, most=MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path.name}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
             f"position {error.start}. Save the file as UTF-8."
-        ) from None
-    except OSError as error:
-        raise DataError(
-            f"{path.name}: expected a file that can be read, found: {error.strerror}. "
-            "Check its permissions."
         ) from None
 
 
@@ -47,18 +47,20 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     """All cells as stripped text, `n/a` as empty text; lower-case column names."""
     quoting = csv.QUOTE_NONE if sep == "\t" else csv.QUOTE_MINIMAL
     try:
-        lines = list(csv.reader(io.StringIO(read_text(path)), delimiter=sep, quoting=quoting))
+        lines = csv.reader(io.StringIO(read_text(path)), delimiter=sep, quoting=quoting)
+        rows = _filled(lines, path.name)
     except csv.Error as error:
         raise DataError(f"{path.name}: expected a table, found: {error}. Mend the file.") from None
-    rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
     if not rows:
         raise DataError(f"{path.name}: expected a table, found an empty file. Restore the file.")
     header = [name.lower() for name in rows[0]]
-    repeated = [name for name in header if header.count(name) > 1]
-    if repeated:
+    often, times = Counter(header).most_common(1)[0]
+    if times > 1:
+        # Its name is told where it is one of ours; another could be anybody's text.
+        which = often if often in _COLUMNS else f"number {header.index(often) + 1}"
         raise DataError(
-            f"{path.name}: expected each column once, found {repeated[0]!r} {len(repeated)} times. "
-            "Remove or rename one."
+            f"{path.name}: expected each column once, found column {which} {times} times. Remove "
+            "or rename one."
         )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
@@ -70,13 +72,45 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     return frame.mask(frame.map(str.lower).isin(_MISSING), "")
 
 
+_COLUMNS = frozenset(
+    (
+        *("name", "type", "units", "status", "status_description", "sampling_frequency", "onset"),
+        *("duration", "trial_type", "x", "y", "z", "participant_id", "patient", "channel", "run"),
+        *("onset_s", "is_ez", "fold", "partition"),
+    )
+)
+
+
+def _filled(lines: Iterator[list[str]], who: str) -> list[list[str]]:
+    """Rows with something in them, stripped; a table that no sidecar has is refused early."""
+    rows, cells = [], 0
+    for line in lines:
+        cells += len(line)
+        if len(line) > _MOST_COLUMNS or cells > _MOST_CELLS:
+            raise DataError(
+                f"{who}: expected at most {_MOST_COLUMNS} columns and {_MOST_CELLS} cells, found "
+                "more. Is it the right file?"
+            )
+        row = [cell.strip() for cell in line]
+        rows += [row] if any(row) else []
+    return rows
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object."""
     text = read_text(path)
     try:
         tree = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name}: expected JSON, found: {error}. Mend this line.") from None
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path.name}: expected JSON, found a mistake in line {error.lineno}, column "
+            f"{error.colno}. Mend this line."
+        ) from None
+    except (ValueError, RecursionError):
+        raise DataError(
+            f"{path.name}: expected JSON, found numbers of thousands of digits, or lists in lists "
+            "without end. Mend the file."
+        ) from None
     if not isinstance(tree, dict):
         raise DataError(f"{path.name}: expected a JSON object, found {type(tree).__name__}.")
     return tree
@@ -112,16 +146,18 @@ class BidsTree:
     def __init__(self, root: str | Path):
         self.root = Path(root)
         _check_root(self.root)
+        self._real_root = self.root.resolve()
 
     @cached_property
     def description(self) -> dict[str, Any]:
         """`dataset_description.json`."""
-        return read_json(self.root / "dataset_description.json")
+        return read_json(inside(self.root / "dataset_description.json", self.root))
 
     @cached_property
     def folders(self) -> frozenset[str]:
         """Names of the patients' folders."""
-        return frozenset(p.name for p in self.root.glob("sub-*") if p.is_dir())
+        folders = (p for p in self.root.glob("sub-*") if p.is_dir())
+        return frozenset(p.name for p in folders if not self._leads_out(p))
 
     @cached_property
     def participants(self) -> dict[str, dict[str, str]]:
@@ -130,10 +166,11 @@ class BidsTree:
         path = self.root / "participants.tsv"
         if not path.exists():
             return folders
-        table = read_table(path)
+        table = read_table(inside(path, self.root))
         if "participant_id" not in table:
             raise DataError(
-                f"{path}: expected a column participant_id, found {', '.join(table.columns)}."
+                f"{path}: expected a column participant_id, found {len(table.columns)} others. Add "
+                "it."
             )
         rows: dict[str, dict[str, str]] = {}
         for row in table.to_dict("records"):
@@ -146,15 +183,32 @@ class BidsTree:
     @cached_property
     def files(self) -> tuple[BidsFile, ...]:
         """All files with BIDS names, in the order of their paths."""
-        files = (BidsFile.of(path) for path in sorted(self._walk()))
-        return tuple(file for file in files if file is not None)
+        return self._files_and_strays[0]
+
+    @property
+    def strays(self) -> tuple[BidsFile, ...]:
+        """Links with BIDS names that lead out of the dataset; they are not followed."""
+        return self._files_and_strays[1]
+
+    @cached_property
+    def _files_and_strays(self) -> tuple[tuple[BidsFile, ...], tuple[BidsFile, ...]]:
+        found = [file for path in sorted(self._walk()) if (file := BidsFile.of(path)) is not None]
+        out = {file.path for file in found if self._leads_out(file.path)}
+        return (
+            tuple(file for file in found if file.path not in out),
+            tuple(file for file in found if file.path in out),
+        )
+
+    def _leads_out(self, path: Path) -> bool:
+        return path.is_symlink() and not path.resolve().is_relative_to(self._real_root)
 
     def _walk(self) -> Iterator[Path]:
         seen = set()
         for folder, folders, names in os.walk(self.root, onerror=_cannot_list, followlinks=True):
             here = Path(folder)
-            # Links are followed, but none that leads back.
-            if (real := here.resolve()) in seen:
+            # Links are followed, but none that leads back, or out.
+            real = here.resolve()
+            if real in seen or not real.is_relative_to(self._real_root):
                 folders[:] = []
                 continue
             seen.add(real)
@@ -216,6 +270,16 @@ def _cannot_list(error: OSError) -> None:
         f"{error.filename}: expected a folder that can be read, found: {error.strerror}. "
         "Check its permissions."
     ) from None
+
+
+def inside(path: Path, root: Path) -> Path:
+    """The path, unless it is a link that leads out of the dataset."""
+    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+        raise DataError(
+            f"{path.name}: expected a file in the dataset, found a link that leads out of it. "
+            "Copy the file into the dataset."
+        )
+    return path
 
 
 def with_prefix(name: str, prefix: str) -> str:

@@ -30,6 +30,7 @@ from epilens.evaluation.scoring import score
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.plan import Plan
 from epilens.provenance import digest_of
+from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
 from epilens.storage import own_folder, replace_folder, write_atomically
 
 KIND = "a run"
@@ -151,7 +152,7 @@ class Run:
     @cached_property
     def split(self) -> pd.DataFrame:
         """Fold, partition, patient."""
-        return pd.read_csv(self.folder / _SPLIT, dtype=str)
+        return read_csv((self.folder / _SPLIT).read_bytes())
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
@@ -230,7 +231,7 @@ class Run:
     def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
         """Write down what a cell cost. Not in its folder: the same cell has the same bytes."""
         with (self.folder / _TIMES).open("a", encoding="utf-8") as file:
-            file.write(f"{method}\t{seed}\t{quote(fold, safe=' ')}\t{processor_s:.2f}\n")
+            file.write(to_tsv([method, str(seed), quote(fold, safe=" "), f"{processor_s:.2f}"], ()))
 
     @property
     def times(self) -> pd.DataFrame:
@@ -239,6 +240,7 @@ class Run:
         if not path.exists():
             return pd.DataFrame(columns=columns)
         frame = pd.read_csv(path, sep="\t", names=columns, dtype={"fold": str})
+        frame["fold"] = frame["fold"].map(plain)
         return frame.drop_duplicates(columns[:3], keep="last", ignore_index=True)
 
     @cached_property
@@ -250,7 +252,7 @@ class Run:
         """Write what the run begins with."""
         own_folder(self.folder, KIND)
         write_atomically(self.folder / _PLAN, plan.to_toml())
-        write_atomically(self.folder / _SPLIT, split.to_csv(index=False))
+        write_atomically(self.folder / _SPLIT, to_csv(split))
         write_atomically(self.folder / _SETTING, json.dumps(setting, indent=1) + "\n")
 
     @property

@@ -7,8 +7,6 @@ Otherwise only it is made anew, together with what else of its patient is: every
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +45,7 @@ from epilens.evidence.traces import TRACES
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
+from epilens.spreadsheet import plain, to_tsv
 from epilens.storage import working_in, write_atomically
 from epilens.terminal import visible
 
@@ -263,15 +262,14 @@ def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
     ]
     if path.exists() and (old := _earlier(path, list(tables[0]))) is not None:
         tables.insert(0, old[~old["dataset"].isin([visible(title) for title in rows])])
-    text = io.StringIO()
-    pd.concat(tables).to_csv(text, sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\")
-    write_atomically(path, text.getvalue())
+    table = pd.concat(tables)
+    write_atomically(path, to_tsv(list(table.columns), table.to_numpy().tolist()))
 
 
 def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
     """The audit of earlier commands; None where it is damaged: their datasets write it anew."""
     try:
-        old = read_table(path)
+        old = read_table(path).map(plain)
     except (EpilensError, ValueError):
         return None
     return old if list(old) == columns else None

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
-from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -34,15 +33,17 @@ from epilens.networks.card import card
 from epilens.networks.encoder import PatientNetwork
 from epilens.networks.lens import Lens
 from epilens.networks.prq import PRQNet
+from epilens.networks.stored import FORMAT, check_stored
 from epilens.networks.training import as_tensors, predict
 from epilens.plan import PAPER_NINE
+from epilens.reading import read_bytes
 from epilens.storage import check_folder, is_own, replace_folder
 
-FORMAT = 2
 KIND = "a model"
 Kind = Literal["cdel", "lens"]
 CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
+_MOST_WEIGHTS = 1024**3
 NETWORKS: dict[str, type[PatientNetwork]] = {"prq": PRQNet, "bcr": BCRNet}
 """The branches of a member."""
 
@@ -224,11 +225,11 @@ def open_model(path: str | Path) -> Model:
 def read_model_json(path: Path) -> dict[str, Any]:
     """What a model says about itself, checked as far as JSON can be."""
     try:
-        content = (path / "model.json").read_bytes()
+        content = read_bytes(path / "model.json", str(path), ModelError)
         tree = json.loads(content)
         if not isinstance(tree, dict):
             raise ValueError
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise ModelError(
             f"{path}: expected a model folder with model.json, found none that can be read. Make "
             "one with `epilens train`."
@@ -242,9 +243,7 @@ def read_model_json(path: Path) -> dict[str, Any]:
     blank = content.replace(signature, _UNSIGNED.encode()) if len(signature) == 64 else content
     if hashlib.sha256(blank).hexdigest().encode() != signature:
         raise _changed(path, "model.json")
-    for what in ("descriptors", "views"):
-        if not isinstance(tree.get(what), list):
-            raise ModelError(f"{path}: expected a list of {what}, found {tree.get(what)!r}.")
+    check_stored(tree, str(path))
     return tree
 
 
@@ -252,9 +251,12 @@ def _read(folder: Path, name: str, expected: str) -> bytes:
     if Path(name).name != name:
         raise ModelError(f"{folder}: expected files inside the model's folder, found {name!r}.")
     try:
-        content = (folder / name).read_bytes()
-    except OSError:
-        raise ModelError(f"{folder}: expected {name}, found none. Copy the whole folder.") from None
+        content = read_bytes(folder / name, f"{folder}: {name}", ModelError, _MOST_WEIGHTS)
+    except ModelError as error:
+        if (folder / name).exists():
+            raise
+        why = f"{folder}: expected {name}, found none. Copy the whole folder."
+        raise ModelError(why) from error
     if hashlib.sha256(content).hexdigest() != expected:
         raise _changed(folder, name)
     return content
@@ -289,9 +291,10 @@ def _unpack(
     try:
         tensors = load(content)
         branches = {name: _branch(name, tensors, tree["specs"][name]) for name in NETWORKS}
-    except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
+    except Exception as error:  # safetensors and torch raise many kinds
+        lines = str(error).splitlines() or [type(error).__name__]
         raise ModelError(
-            f"{who}: expected the weights of both branches, found: {str(error).splitlines()[0]}."
+            f"{who}: expected the weights of both branches, found: {lines[0][:200]}."
         ) from None
     shape = (len(tree["views"]), len(tree["descriptors"]))
     for branch in branches.values():
@@ -308,7 +311,10 @@ def _lens(content: bytes, tree: Mapping[str, Any], who: Path) -> Lens:
     try:
         lens = Lens.of(load(content))
         right = lens.weight.shape == lens.mean.shape == shape
-    except (SafetensorError, KeyError, TypeError, ValueError):
+        right = right and all(
+            bool(np.isfinite(part).all()) for part in (lens.weight, lens.mean, lens.intercept)
+        )
+    except Exception:  # safetensors and torch raise many kinds
         right = False
     if not right:
         raise ModelError(
@@ -325,6 +331,9 @@ def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -
         {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
     )
     mean, scale = (tensors[f"{name}:{what}"].numpy() for what in ("mean", "scale"))
+    parts = (torch.from_numpy(mean), torch.from_numpy(scale), *network.state_dict().values())
+    if not all(bool(part.isfinite().all()) for part in parts):
+        raise ValueError("weights that are no finite numbers")
     return Branch(network, Standardizer(mean, scale))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from numpy._core import multiarray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from torch import Tensor
 
 from epilens.errors import ModelError
@@ -16,8 +17,10 @@ from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer
 from epilens.networks.model import NETWORKS, Branch, Model, group_members
 from epilens.plan import FilterPlan, Plan
+from epilens.reading import check_regular
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
+_MOST_BYTES = 1024**3
 # Their names → ours. Sequential numbers and torch's attention layout are the same on both sides.
 _RENAMED = (
     ("encoder.window_context.attention.in_proj_", "encoder.window_context.inward."),
@@ -47,7 +50,7 @@ def import_released(paths: Sequence[str | Path]) -> Model:
     """
     if not paths:
         raise ModelError("model import: expected checkpoints, found none. Name the .pt files.")
-    branches = [_branch(Path(path), read_checkpoint(Path(path))) for path in paths]
+    branches = [_branch(Path(path), _typed(read_checkpoint(Path(path)), path)) for path in paths]
     about = {
         "source": "checkpoints of the authors' released code",
         "plan": RELEASED_PLAN.model_dump(mode="json"),
@@ -64,6 +67,7 @@ def import_released(paths: Sequence[str | Path]) -> Model:
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """Tensors, NumPy arrays and plain values of a checkpoint; anything else is refused."""
+    check_regular(path, str(path), ModelError, _MOST_BYTES)
     rebuild, scalar = multiarray._reconstruct, multiarray.scalar
     allowed: list[Any] = [np.ndarray, np.dtype, rebuild, scalar]
     allowed += [type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8", "?")]
@@ -74,9 +78,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         with torch.serialization.safe_globals(allowed):
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds, all of which mean: not such a file
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(
             f"{path}: expected a checkpoint with tensors, arrays and plain values only, found: "
-            f"{str(error).strip().splitlines()[0][:160]} It is not opened."
+            f"{lines[0][:160]} It is not opened."
         ) from None
     missing = [f for f in _FIELDS if not isinstance(checkpoint, dict) or f not in checkpoint]
     if missing:
@@ -87,40 +92,96 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return checkpoint
 
 
-def _branch(path: Path, c: Mapping[str, Any]) -> tuple[str, int, str, Branch]:
-    name = str(c["branch"])
+class Checkpoint(BaseModel):
+    """The fields of a released checkpoint; others are not looked at."""
+
+    model_config = ConfigDict(extra="ignore", arbitrary_types_allowed=True, allow_inf_nan=False)
+
+    model: dict[str, Tensor]
+    standardizer_mean: Any
+    standardizer_scale: Any
+    branch: str
+    seed: int
+    outer_fold: int | Annotated[str, Field(min_length=1, max_length=100)]
+    quantile_control: bool = False
+    use_patient_relative: bool = True
+    use_temporal: bool = True
+    temporal_aggregation: str = "quantile"
+    quantile: Annotated[float, Field(ge=0, le=1)] = 0.10
+
+    @field_validator("seed", "outer_fold", "branch", "quantile", mode="before")
+    @classmethod
+    def _single(cls, value: Any) -> Any:
+        """A plain value of a tensor or array that holds one."""
+        size = value.numel() if isinstance(value, Tensor) else getattr(value, "size", None)
+        return value.item() if size == 1 and hasattr(value, "item") else value
+
+
+def _typed(checkpoint: Mapping[str, Any], path: str | Path) -> Checkpoint:
+    try:
+        return Checkpoint.model_validate(checkpoint)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(key) for key in first["loc"])[:80]
+        raise ModelError(
+            f"{path}: expected a released checkpoint, found {place} wrong ({first['msg']})."
+        ) from None
+
+
+def _thirty_six(values: Any) -> np.ndarray | int:
+    """The numbers of a standardizer; how many there are, where they are not 36."""
+    size = values.numel() if isinstance(values, Tensor) else np.size(values)
+    if size != 36:  # before anything is copied: a small file can say that it has very many
+        return int(size)
+    numbers = np.asarray(values, np.float64).reshape(4, 9)
+    if not np.isfinite(numbers).all():
+        raise ValueError("numbers that are not finite")
+    return numbers
+
+
+def _standardizer(path: Path, c: Checkpoint) -> Standardizer:
+    """Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the nine."""
+    try:
+        mean, scale = _thirty_six(c.standardizer_mean), _thirty_six(c.standardizer_scale)
+    except (TypeError, ValueError, RuntimeError):
+        mean, scale = 0, 0
+    if isinstance(mean, int) or isinstance(scale, int):
+        found = ", ".join(str(x if isinstance(x, int) else 36) for x in (mean, scale))
+        raise ModelError(f"{path}: expected 36 means and scales, found {found}.")
+    return Standardizer(mean, scale)
+
+
+def _branch(path: Path, c: Checkpoint) -> tuple[str, int, str, Branch]:
+    name = c.branch
     if name not in NETWORKS:
-        raise ModelError(f"{path}: expected branch prq or bcr, found {name!r}.")
-    if c.get("quantile_control"):
+        raise ModelError(f"{path}: expected branch prq or bcr, found {name[:40]!r}.")
+    if c.quantile_control:
         raise ModelError(
             f"{path}: expected a PRQ or BCR checkpoint, found the quantile control. It has no "
             "place in CDEL; import the full branch."
         )
     network = NETWORKS[name].of(_spec(name, c))
     try:
-        network.load_state_dict(_renamed(name, c["model"], set(network.state_dict())))
-    except (RuntimeError, AttributeError) as error:
+        network.load_state_dict(_renamed(name, c.model, set(network.state_dict())))
+    except (RuntimeError, AttributeError, TypeError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
         raise ModelError(
-            f"{path}: expected the released {name} network, found: "
-            f"{str(error).splitlines()[-1].strip()}"
+            f"{path}: expected the released {name} network, found: {lines[-1].strip()}"
         ) from None
-    mean, scale = (np.asarray(c[f"standardizer_{w}"], np.float64) for w in ("mean", "scale"))
-    if mean.size != 36 or scale.size != 36:
-        raise ModelError(f"{path}: expected 36 means and scales, found {mean.size}, {scale.size}.")
-    # Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the nine.
-    standardizer = Standardizer(mean.reshape(4, 9), scale.reshape(4, 9))
-    return name, int(c["seed"]), str(c["outer_fold"]), Branch(network, standardizer)
+    if not all(bool(part.isfinite().all()) for part in network.state_dict().values()):
+        raise ModelError(f"{path}: expected finite weights, found others.")
+    return name, c.seed, str(c.outer_fold), Branch(network, _standardizer(path, c))
 
 
-def _spec(name: str, c: Mapping[str, Any]) -> dict[str, Any]:
-    encoder = {"projection": True, "relative": bool(c.get("use_patient_relative", True))}
+def _spec(name: str, c: Checkpoint) -> dict[str, Any]:
+    encoder = {"projection": True, "relative": c.use_patient_relative}
     if name == "bcr":
         return {"encoder": encoder}
-    mean = str(c.get("temporal_aggregation", "quantile")).lower() == "mean"
+    mean = c.temporal_aggregation.lower() == "mean"
     return {
         "encoder": encoder,
-        "residual": bool(c.get("use_temporal", True)),
-        "quantile": float(c.get("quantile", 0.10)),
+        "residual": c.use_temporal,
+        "quantile": c.quantile,
         "aggregate": "mean" if mean else "quantile",
     }
 

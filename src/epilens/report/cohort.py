@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,17 +10,16 @@ from typing import Any
 import pandas as pd
 
 from epilens.data.bids import Recordings
+from epilens.spreadsheet import to_tsv
 from epilens.storage import own_file, write_atomically
-from epilens.terminal import print_table, visible
+from epilens.terminal import print_table
 
 
 def write_audit(cohort: Iterable[Recordings], path: Path) -> None:
     """Every audit row as a TSV file; tabs and other control characters in names are escaped."""
-    table = pd.concat([part.audit for part in cohort], ignore_index=True).map(visible)
-    write_atomically(
-        own_file(path, "\t".join(table.columns)),
-        table.to_csv(sep="\t", index=False, quoting=csv.QUOTE_NONE, escapechar="\\"),
-    )
+    table = pd.concat([part.audit for part in cohort], ignore_index=True)
+    text = to_tsv(list(table.columns), table.to_numpy().tolist())
+    write_atomically(own_file(path, "\t".join(table.columns)), text)
 
 
 def print_cohort(summary: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epilens
+from epilens.spreadsheet import to_tsv
 from epilens.storage import own_folder, write_atomically
-from epilens.terminal import visible
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -60,24 +60,22 @@ def as_tsv(localized: Localization) -> str:
     """The table as text; `n/a` where nothing is known."""
     header = [column.name for column in localized.columns]
     rows = [[cell(column.values[c]) for column in localized.columns] for c in localized.order]
-    return "\n".join("\t".join(row) for row in [header, *rows]) + "\n"
+    return to_tsv(header, rows)
 
 
 def cell(value: Any) -> str:
-    """A value as a cell: numbers to four digits, control characters visible, never a formula.
+    """A value as BIDS writes it: numbers to four digits, `n/a` for nothing.
 
     Examples
     --------
-    >>> cell(None), cell(0.123456), cell(3.0), cell("=1+1"), cell("A1")
-    ('n/a', '0.1235', '3', "'=1+1", 'A1')
+    >>> cell(None), cell(0.123456), cell(3.0), cell("A1")
+    ('n/a', '0.1235', '3', 'A1')
     """
     if value is None or value == "":
         return "n/a"
     if isinstance(value, float):
         return "n/a" if math.isnan(value) else f"{value:.4f}".rstrip("0").rstrip(".")
-    text = visible(value)
-    # A spreadsheet runs what begins like this.
-    return f"'{text}" if text[0] in "=+-@" and not text.lstrip("-").isdigit() else text
+    return str(value)
 
 
 def sidecar(localized: Localization) -> dict[str, Any]:

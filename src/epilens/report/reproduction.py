@@ -19,6 +19,7 @@ from epilens.errors import DataError, EpilensError, LedgerError
 from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
 from epilens.report.tables import to_html, to_latex, to_markdown
+from epilens.spreadsheet import to_csv
 from epilens.storage import (
     check_folder,
     own_file,
@@ -102,7 +103,7 @@ def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = Non
         analysis = ANALYSES[name]
         title = f"{analysis.title}. {findings.note}"
         place = out / "tables" / name
-        write_atomically(place.with_suffix(".csv"), frame.to_csv(index=False))
+        write_atomically(place.with_suffix(".csv"), to_csv(frame))
         write_atomically(place.with_suffix(".md"), to_markdown(frame, analysis.formats))
         write_atomically(place.with_suffix(".tex"), to_latex(frame, analysis.formats, title, name))
     for name in _drawn(findings):

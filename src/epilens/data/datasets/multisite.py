@@ -1,7 +1,9 @@
 """The multi-site cohort: Epilepsy-iEEG-Multicenter-Dataset, OpenNeuro ds003029."""
 
+from epilens.data.audit import known_word
 from epilens.data.datasets import Dataset, Participant
 from epilens.data.labels import ClinicalSheet
+from epilens.data.participants import OUTCOMES
 
 _SHEET = "sourcedata/clinical_data_summary.xlsx"
 # The paper's patient table; not every seizure-free patient of the dataset is in it.
@@ -17,7 +19,7 @@ _IN_THE_PAPER = frozenset(
 def _in_the_paper(patient: str, participant: Participant) -> str:
     if patient in _IN_THE_PAPER:
         return ""
-    outcome = participant.get("outcome", "") or "not given"
+    outcome = known_word(participant.get("outcome", ""), OUTCOMES, "not given")
     return f"is not among the 15 patients of the paper's table (outcome {outcome})"
 
 
