@@ -49,11 +49,16 @@ def plain(text: str) -> str:
 
 def to_csv(frame: pd.DataFrame) -> str:
     """Comma-separated text of a table."""
-    text = frame.rename(columns=safe)
+    text = frame.rename(columns=_of_one_line)
     for name in text.columns:
         if not pd.api.types.is_numeric_dtype(text[name]):
-            text[name] = text[name].map(safe)
+            text[name] = text[name].map(_of_one_line)
     return text.to_csv(index=False)
+
+
+def _of_one_line(value: Any) -> Any:
+    """A safe cell; a carriage return, which would begin another row to many readers, is a blank."""
+    return safe(value.replace("\r", " ")) if isinstance(value, str) else value
 
 
 def to_tsv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -163,7 +163,9 @@ def test_channels_without_a_value_are_counted_in_a_note():
 def test_a_cell_that_is_neither_yes_nor_no_is_named(tmp_path):
     rows = [row | {"soz": "perhaps"} for row in channel_rows()]
     write_tree(tmp_path, channels=rows)
-    with pytest.raises(DataError, match=r"sub-01 'A1', column soz: .*found another text.* Mend this cell"):
+    with pytest.raises(
+        DataError, match=r"sub-01 'A1', column soz: .*found another text.* Mend this cell"
+    ):
         read_bids(tmp_path)
 
 

@@ -137,7 +137,7 @@ def test_a_model_without_signature_is_refused(model, tmp_path):
     [
         ({"format": 1}, "expected model format 2, found 1. Train anew"),
         ({"descriptors": ["rms"]}, r"expected descriptors .* found \['rms'\]"),
-        ({"members": [{"file": "../../etc/passwd", "seed": 0, "fold": "0"}]}, "inside the model"),
+        ({"members": [{"file": "../../etc/passwd", "seed": 0, "fold": "0"}]}, "0.file wrong"),
         ({"members": [{"file": "gone.safetensors", "seed": 0, "fold": "0"}]}, "expected gone"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_model_without_its_descriptors_is_refused(model, tmp_path):
     path = save_model(model, tmp_path / "model")
     tree = json.loads((path / "model.json").read_text())
     (path / "model.json").write_bytes(sign({k: v for k, v in tree.items() if k != "descriptors"}))
-    with pytest.raises(ModelError, match="expected a list of descriptors, found None"):
+    with pytest.raises(ModelError, match=r"found descriptors wrong \(Field required\)"):
         open_model(path)
 
 
@@ -298,5 +298,5 @@ def test_both_branches_are_needed(tmp_path):
     torch.save({"model": {}}, tmp_path / "b.pt")
     with pytest.raises(ModelError, match="found no standardizer_mean"):
         import_released([tmp_path / "b.pt"])
-    with pytest.raises(ModelError, match="expected a checkpoint"):
+    with pytest.raises(ModelError, match=r"gone\.pt: expected a file that can be read, found: No"):
         import_released([tmp_path / "gone.pt"])
