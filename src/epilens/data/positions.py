@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import parse_contact
+from epilens.data.contacts import Contact, contacts_of_channel, parse_contact
 from epilens.data.sidecars import as_number, read_json, read_table
 from epilens.errors import DataError
 
@@ -43,8 +43,25 @@ class Positions:
         return Positions(other.mm | self.mm, self.space or other.space)
 
     def of(self, names: Sequence[str]) -> Positions:
-        """Positions of these contacts only."""
-        return Positions({name: self.mm[name] for name in names if name in self.mm}, self.space)
+        """Positions of these channels only; a pair lies in the middle between its contacts."""
+        mm = {name: self.mm[name] for name in names if name in self.mm}
+        if pairs := [name for name in names if name not in mm and "-" in name]:
+            by_contact = {parse_contact(name): at for name, at in self.mm.items()}
+            middles = ((name, _middle(name, by_contact)) for name in pairs)
+            mm |= {name: at for name, at in middles if at is not None}
+        return Positions(mm, self.space)
+
+
+Point = tuple[float, float, float]
+
+
+def _middle(name: str, by_contact: Mapping[Contact | None, Point]) -> Point | None:
+    """Between the two contacts of a bipolar channel; None where it is none, or one is unknown."""
+    ends = [by_contact.get(contact) for contact in contacts_of_channel(name)]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        return None
+    (ax, ay, az), (bx, by, bz) = ends[0], ends[1]
+    return ((ax + bx) / 2, (ay + by) / 2, (az + bz) / 2)
 
 
 def read_positions(
@@ -118,12 +135,14 @@ def place_contacts(
 ) -> tuple[tuple[Recording, ...], list[AuditRow]]:
     """The recordings with the positions of a table; names may be spelt differently."""
     positions, rows = read_electrodes(path, space, recordings[0].patient)
-    by_contact = {str(parse_contact(name)): at for name, at in positions.mm.items()}
+    by_contact = {parse_contact(name): at for name, at in positions.mm.items()}
+    by_contact.pop(None, None)
     placed = []
     for recording in recordings:
         mm = {}
         for name in recording.channels:
-            at = positions.mm.get(name) or by_contact.get(str(parse_contact(name)))
+            at = positions.mm.get(name) or by_contact.get(parse_contact(name))
+            at = at or _middle(name, by_contact)
             if at is not None:
                 mm[name] = at
         placed.append(replace(recording, positions=Positions(mm, positions.space)))

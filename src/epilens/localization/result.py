@@ -16,6 +16,7 @@ from epilens.arrays import Floats
 from epilens.data.contacts import contact_of
 from epilens.errors import DataError, MethodError
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
+from epilens.localization.anatomy import NEAR_MM, Anatomy, find_regions
 from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
 from epilens.localization.compare import (
     OtherRanking,
@@ -108,6 +109,11 @@ class Localization(Evidence):
             of_shown = iter(ranks(p_nez[shown]).tolist())
             places.append(tuple(next(of_shown) if show else None for show in shown))
         return tuple(places)
+
+    @cached_property
+    def anatomy(self) -> Anatomy:
+        """Regions of the contacts, in a template's space."""
+        return find_regions(self.positions_mm, str(self.cube.attrs.get("space", "")))
 
     @cached_property
     def columns(self) -> tuple[ContactColumn, ...]:
@@ -270,6 +276,7 @@ def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
     for i, axis in enumerate("xyz"):
         mm = [None if at is None else at[i] for at in localized.positions_mm]
         yield ContactColumn(axis, "Position", mm, "mm")
+    yield from _region_columns(localized.anatomy)
     if localized.resection is not None:
         text = "Whether the contact is in the resection that was given"
         yield ContactColumn("resected", text, _yes_or_no(localized.resection.resected))
@@ -278,6 +285,19 @@ def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
         again = names[:i].count(names[i])  # two models can have folders of the same name
         name = f"{names[i]}_{again + 1}" if again else names[i]
         yield ContactColumn(f"rank_{name}", f"Rank by another method: {name}", other.ranks)
+
+
+def _region_columns(anatomy: Anatomy) -> Iterator[ContactColumn]:
+    for found in anatomy.atlases[:1]:
+        names, sides, shares = (
+            [getattr(region, part, None) for region in found.regions]
+            for part in ("name", "side", "share")
+        )
+        text = f"Region of the atlas {found.atlas} in the template's space, not in this patient's"
+        yield ContactColumn("region", text, names)
+        yield ContactColumn("region_side", "Side of that region", sides)
+        text = f"Share of the atlas's voxels within {NEAR_MM} mm that are in that region"
+        yield ContactColumn("region_share", text, shares)
 
 
 def _or_none(values: Floats | None, n: int) -> list[float | None]:

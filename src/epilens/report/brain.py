@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-# From the space of fsaverage (MNI305) to MNI152, as FreeSurfer documents it.
-_TO_MNI152 = np.array(
-    [
-        [0.9975, -0.0073, 0.0176, -0.0429],
-        [0.0146, 1.0009, -0.0024, 1.5496],
-        [-0.0130, -0.0093, 0.9971, 1.1840],
-    ]
-)
-
-
-def is_mni_like(space: str) -> bool:
-    """Whether a coordinate system is that of a template in which fsaverage fits.
-
-    Examples
-    --------
-    >>> is_mni_like("MNI152NLin2009bAsym"), is_mni_like("fsaverage"), is_mni_like("ACPC")
-    (True, True, False)
-    """
-    return re.match(r"mni|icbm|fsaverage", space.strip().lower()) is not None
+from epilens.localization.anatomy import TO_MNI152, is_mni305
 
 
 def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | None:
@@ -49,6 +30,6 @@ def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | N
     faces = sides[0][1]
     if not np.array_equal(faces, sides[1][1]):
         return None
-    if not re.match(r"mni305|fsaverage", space.strip().lower()):
-        mm = mm @ _TO_MNI152[:, :3].T + _TO_MNI152[:, 3]
+    if not is_mni305(space):
+        mm = mm @ TO_MNI152[:, :3].T + TO_MNI152[:, 3]
     return np.round(100 * mm).astype(np.int16), faces.astype(np.uint16)

@@ -18,7 +18,7 @@ from epilens.report.payload import payload
 from epilens.storage import write_atomically
 
 SCRIPTS = (
-    *("state", "marks", "table", "shafts", "implant"),
+    *("state", "marks", "regions", "table", "shafts", "implant"),
     *("heatmap", "traces", "strips", "why", "compare", "header", "main"),
 )
 """Files of viewer/, in the order in which they are put together."""

@@ -10,10 +10,11 @@ import numpy as np
 import epilens
 from epilens.data.contacts import short_names
 from epilens.localization.analysed import Analysed, SeizureFacts
+from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.result import About, Localization
 from epilens.localization.words import VIEW_WORDS
-from epilens.report.brain import is_mni_like, pial_surface
+from epilens.report.brain import pial_surface
 from epilens.report.codes import INVALID, base64_of
 from epilens.report.traces import traces
 from epilens.terminal import visible
@@ -38,6 +39,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "contacts": _contacts(localized),
         "space": visible(localized.cube.attrs.get("space", "")),
         "brain": _brain(localized),
+        "anatomy": _anatomy(localized),
         "heat": _heat(localized),
         "why": _why(localized),
         "traces": traces(localized),
@@ -105,7 +107,27 @@ def _contacts(localized: Localization) -> list[dict[str, Any]]:
     """One object per channel, in the order of the channels; the page ranks them."""
     short = short_names(localized.channels)
     of_all = enumerate(localized.positions_mm)
-    return [{"short": visible(short[c]), **_contact(localized, c, mm)} for c, mm in of_all]
+    atlases = localized.anatomy.atlases
+    return [
+        {
+            "short": visible(short[c]),
+            "regions": [_region(atlas.regions[c]) for atlas in atlases],
+            **_contact(localized, c, mm),
+        }
+        for c, mm in of_all
+    ]
+
+
+def _region(region: Region | None) -> dict[str, Any] | None:
+    if region is None:
+        return None
+    return {"name": region.name, "side": region.side, "share": _round(region.share, 2)}
+
+
+def _anatomy(localized: Localization) -> dict[str, Any]:
+    """Which atlases, or the reason why there are none."""
+    found = localized.anatomy
+    return {"atlases": [one.atlas for one in found.atlases], "near": NEAR_MM, "why": found.why}
 
 
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:

@@ -157,7 +157,8 @@ function axis(context, box, at, middle, bottom) {
   context.font = '11px system-ui, sans-serif'; context.fillStyle = hue.soft; context.textAlign = 'center';
   const apart = box.width > 260 ? 10 : box.width > 120 ? 20 : 30;
   for (let t = -30; t <= 30; t += apart) {
-    if (at(t) < box.x - 1 || at(t) > box.x + box.width + 1) continue;
+    // Half a label must fit, or it runs into the next seizure's.
+    if (at(t) < box.x + 8 || at(t) > box.x + box.width - 8) continue;
     context.fillText(t === 0 ? '0' : t > 0 ? `+${t}` : `−${-t}`, at(t), bottom + 16);
   }
   context.textAlign = 'left';

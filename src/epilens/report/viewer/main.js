@@ -56,13 +56,14 @@ buildTraces();
 buildHeat();
 buildStrips();
 buildChosen();
+buildRegions();
 buildCompare();
 buildTold();
 buildAbout();
 refreshShafts();
 
 watch('chosen', () => { markChosenRow(); refreshShafts(); buildChosen(); paintAll(); });
-watch('cut', () => { refreshThreshold(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
+watch('cut', () => { refreshThreshold(); buildRegions(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
 watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); if (stripsCanvas) stripsCanvas.paint(); });
 watch('span', () => { tracesCanvas.paint(); stripsCanvas.paint(); });
 document.addEventListener('keydown', globalKeys);

