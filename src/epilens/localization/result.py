@@ -30,6 +30,7 @@ from epilens.localization.compare import (
 from epilens.localization.explain import Explanation
 from epilens.localization.gather import Evidence, gather
 from epilens.localization.plainly import speak_plainly
+from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.localization.words import tell_contacts
@@ -78,6 +79,8 @@ class Localization(Evidence):
     """How weak the ranking is, in sentences that come first."""
     resection: Resection | None
     comparisons: tuple[OtherRanking, ...]
+    maps: tuple[TimeMap, ...] = ()
+    """Of those methods, this one or compared, that are made from a map over time."""
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -160,6 +163,7 @@ def assemble(request: Request, tick: Ticks) -> Localization:
             compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
             for one in others
         ),
+        maps=time_maps((source, *others), evidence.whole),
     )
 
 

@@ -131,14 +131,15 @@ def lasting(ratio: Floats, step_s: float, sustained_s: float) -> Floats:
     return scipy.ndimage.median_filter(ratio, size=(1, width), mode="nearest")
 
 
-def _ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
+def index_ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
+    """The ratio (channel, window) from which the index is made; when each window starts (s)."""
     ratio, at_s = energy_ratio(piece, plan, settings)
     return (relative_ratio(ratio, at_s, plan) if settings.ratio == "relative" else ratio), at_s
 
 
 def seizure_index(piece: Piece, plan: IndexPlan, settings: Index = MEASURED) -> Floats:
     """EI of every row of a piece, before normalisation; 0 where nothing rises."""
-    ratio, at_s = _ratio(piece, plan, settings)
+    ratio, at_s = index_ratio(piece, plan, settings)
     searched = (at_s >= plan.start_s - 1e-6) & (at_s + plan.window_s <= plan.stop_s + 1e-6)
     if not searched.any():
         return np.zeros(len(ratio))
@@ -166,7 +167,7 @@ def normalised_index(piece: Piece, plan: IndexPlan, settings: Index) -> Floats:
 
 def rise_at_onset(piece: Piece, plan: IndexPlan, settings: Index) -> Floats:
     """Logarithm of the mean ratio in windows that start within H after onset; NaN without any."""
-    ratio, at_s = _ratio(piece, plan, settings)
+    ratio, at_s = index_ratio(piece, plan, settings)
     after = (at_s >= -1e-6) & (at_s < plan.duration_s - 1e-6)
     if not after.any():
         return np.full(len(ratio), np.nan)
@@ -179,26 +180,35 @@ OfPiece = Callable[[Piece, IndexPlan, Index], Floats]
 
 
 def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, of: OfPiece) -> Floats:
-    """A number of every seizure and channel (S, C); NaN where a seizure cannot tell.
+    """A number of every seizure and channel (S, C); NaN where a seizure cannot tell."""
+    parts = [
+        of_contacts(patient, piece, settings, lambda rows: of(rows, plan, settings))
+        for piece in each_signal(patient, min(plan.start_s, plan.baseline_s[0]), plan.stop_s)
+    ]
+    return np.array(parts).reshape(-1, patient.sizes["channel"])
+
+
+def of_contacts(
+    patient: xr.Dataset, piece: Piece, settings: Index, of: Callable[[Piece], Floats]
+) -> Floats:
+    """What `of` says of rows (row, …), for channels (C, …); NaN where a seizure cannot tell.
 
     In the bipolar montage a contact has the mean of its pairs; one without a neighbour has none.
     """
-    first_s = min(plan.start_s, plan.baseline_s[0])
-    parts = []
-    for piece in each_signal(patient, first_s, plan.stop_s):
-        values = np.full(len(piece.valid), np.nan)
-        # A patient that was described in pairs has them already.
-        if settings.montage == "bipolar" and patient.attrs.get("montage") != "bipolar":
-            first, second = _pairs(patient, piece)
-            of_pairs = of(piece._replace(x=piece.x[first] - piece.x[second]), plan, settings)
-            contact = np.concatenate([first, second])
-            n = np.bincount(contact, minlength=len(values))
-            total = np.bincount(contact, np.tile(of_pairs, 2), len(values))
-            np.divide(total, n, out=values, where=n > 0)
-        else:
-            values[piece.valid] = of(piece._replace(x=piece.x[piece.valid]), plan, settings)
-        parts.append(values)
-    return np.array(parts).reshape(-1, patient.sizes["channel"])
+    C = len(piece.valid)
+    # A patient that was described in pairs has them already.
+    if settings.montage == "bipolar" and patient.attrs.get("montage") != "bipolar":
+        first, second = _pairs(patient, piece)
+        of_rows = of(piece._replace(x=piece.x[first] - piece.x[second]))
+        contact = np.concatenate([first, second])
+        total = np.zeros((C, *of_rows.shape[1:]))
+        np.add.at(total, contact, np.concatenate([of_rows, of_rows]))
+        n = np.bincount(contact, minlength=C).reshape(-1, *[1] * (total.ndim - 1))
+        return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    of_rows = of(piece._replace(x=piece.x[piece.valid]))
+    values = np.full((C, *of_rows.shape[1:]), np.nan)
+    values[piece.valid] = of_rows
+    return values
 
 
 def _pairs(patient: xr.Dataset, piece: Piece) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -8,6 +8,7 @@ is raised until it is.
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,6 +124,23 @@ def fragility_map(
     return out, radius
 
 
+_maps: dict[tuple[str, float, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+_MOST_MAPS = 16
+
+
+def remembered_map(
+    x: NDArray[np.floating], fs: float, plan: FragilityPlan
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`fragility_map` of the last signals: a seizure is asked for with others, alone and drawn."""
+    content = hashlib.blake2b(np.ascontiguousarray(x).view(np.uint8)).hexdigest()
+    key = (f"{content} {x.shape} {x.dtype}", fs, plan.model_dump_json())
+    if key not in _maps:
+        while len(_maps) >= _MOST_MAPS:
+            _maps.pop(next(iter(_maps)))
+        _maps[key] = fragility_map(x, fs, plan)
+    return _maps[key]
+
+
 def fragility(
     patient: xr.Dataset, plan: FragilityPlan, over: str = "median"
 ) -> tuple[NDArray[np.float64], str]:
@@ -133,7 +151,7 @@ def fragility(
     parts, radii = [], [np.zeros(0)]
     for x, fs, _, valid, _ in each_signal(patient, plan.start_s, plan.stop_s):
         seizure = np.full(len(valid), np.nan)
-        windows, radius = fragility_map(x[valid], fs, plan)
+        windows, radius = remembered_map(x[valid], fs, plan)
         if windows.size:
             seizure[valid] = windows.mean(axis=0)
         parts.append(seizure)

@@ -12,6 +12,7 @@ from epilens.data.contacts import short_names
 from epilens.localization.analysed import Analysed, SeizureFacts
 from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
 from epilens.localization.certainty import PatientCertainty
+from epilens.localization.maps import TimeMap
 from epilens.localization.result import About, Localization
 from epilens.localization.words import VIEW_WORDS
 from epilens.report.brain import pial_surface
@@ -41,6 +42,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "brain": _brain(localized),
         "anatomy": _anatomy(localized),
         "heat": _heat(localized),
+        "maps": [_map(one) for one in localized.maps],
         "why": _why(localized),
         "traces": traces(localized),
         "resection": _resection(localized),
@@ -174,6 +176,26 @@ def _heat(localized: Localization) -> dict[str, Any]:
         "windows": localized.cube.sizes["window"],
         "middle": np.round(localized.timing.middle_s, 3).tolist(),
         "coded": base64_of(np.moveaxis(coded, -1, 0)),
+    }
+
+
+LARGEST_CHANGE = 5.0
+"""Ratios beyond 2 to this power look the same."""
+
+
+def _map(one: TimeMap) -> dict[str, Any]:
+    """A map (seizure, window, channel): ratios by their logarithm, shares as they are."""
+    if one.kind == "ratio":
+        share = np.log2(np.maximum(one.values, 1e-9)) / LARGEST_CHANGE
+    else:
+        share = 2 * one.values - 1
+    steps = np.round(127 * share).clip(-127, 127)
+    return {
+        "title": one.title,
+        "kind": one.kind,
+        "largest": LARGEST_CHANGE,
+        "middle": np.round(one.middle_s, 3).tolist(),
+        "coded": base64_of(np.where(np.isnan(steps), INVALID, steps).astype(np.int8)),
     }
 
 
