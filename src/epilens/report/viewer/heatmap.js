@@ -1,11 +1,22 @@
-// Contact × time in one or all seizures: Z-Δ of a descriptor, or contributions to the score.
+// Contact × time in one or all seizures: Z-Δ of a descriptor, contributions to the score, or the
+// map over time of a method that is made of one. Each is a layer with windows of its own.
 const heat = { W: data.heat.windows, coded: new Int8Array(bytesOf(data.heat.coded).buffer), picture: document.createElement('canvas') };
 const CONTRIBUTION = data.heat.names.length;
+const maps = data.maps.map((one) => ({ ...one, W: one.middle.length, coded: new Int8Array(bytesOf(one.coded).buffer) }));
 const GUTTER = 74;
 let heatCanvas = null;
 
+function mapOf(quantity) { return quantity > CONTRIBUTION ? maps[quantity - CONTRIBUTION - 1] : null; }
+function heatWindows() { return mapOf(state.quantity)?.W ?? heat.W; }
+function heatMiddle(s) { return mapOf(state.quantity)?.middle ?? data.heat.middle[s]; }
+
 function heatValue(quantity, s, w, c) {
   if (quantity === CONTRIBUTION) return whyWindow(c, s, w);
+  const map = mapOf(quantity);
+  if (map) {
+    const code = map.coded[(s * map.W + w) * C + c];
+    return code === -128 ? null : code / 127;
+  }
   const code = heat.coded[((quantity * S + s) * heat.W + w) * C + c];
   return code === -128 ? null : Math.sinh(code / 127 * Math.asinh(data.heat.largest));
 }
@@ -13,6 +24,8 @@ function heatValue(quantity, s, w, c) {
 function heatColour(quantity, value) {
   if (value === null) return hue.none;
   if (quantity === CONTRIBUTION) return ofChange(value / whyLargest());
+  const map = mapOf(quantity);
+  if (map) return map.kind === 'ratio' ? ofChange(value) : mix(hue.orange, (value + 1) / 2);
   return ofChange(softened(value));
 }
 
@@ -40,7 +53,7 @@ function buildHeat() {
     const lines = [`${fullName(c)}, ${short(hit.s)}`];
     if (hit.w >= 0) {
       const value = heatValue(state.quantity, hit.s, hit.w, hit.index);
-      lines.push(`${seconds(data.heat.middle[hit.s][hit.w])}: ${heatText(value)}`);
+      lines.push(`${seconds(heatMiddle(hit.s)[hit.w])}: ${heatText(value)}`);
     }
     if (c.times[hit.s] !== null) lines.push(`first clear deviation ${seconds(c.times[hit.s])}`);
     showTip(event, lines);
@@ -59,21 +72,25 @@ function buildHeat() {
 
 function heatText(value) {
   if (value === null) return 'no valid window';
+  const map = mapOf(state.quantity);
+  if (map) return map.kind === 'ratio' ? `${(2 ** (value * map.largest)).toFixed(2)} times its level before` : `fragility ${((value + 1) / 2).toFixed(2)}`;
   return state.quantity === CONTRIBUTION ? `contribution ${signed(value, 4)}` : `${signed(value, 1)} SD`;
 }
 
 function noteHeat() {
-  const what = state.quantity === CONTRIBUTION
-    ? 'Orange: moves the score towards EZ; blue: away from it. Grey: not explained.'
+  const map = mapOf(state.quantity);
+  const what = map ? (map.kind === 'ratio' ? 'Energy of fast to that of slow activity, relative to the contact’s own level before the seizure: orange above, blue below. Grey: no neighbour, or no signal.' : 'Dark: a small change of this contact’s connections would make the network unstable; relative to the most robust contact of each window.')
+    : state.quantity === CONTRIBUTION ? 'Orange: moves the score towards EZ; blue: away from it. Grey: not explained.'
     : 'Orange: above the contact’s own pre-onset level; blue: below; in its standard deviations. Grey: no valid window.';
   fill('heat-note', `${what} ▏ marks the first clear rise: 3 SD or more in three windows in a row, in beta, gamma or line length. The line at 0 is the onset.`);
-  fill('heat-legend', ...(state.quantity === CONTRIBUTION ? contributionLegend() : heatLegend()));
+  fill('heat-legend', ...(map ? mapLegend(map) : state.quantity === CONTRIBUTION ? contributionLegend() : heatLegend()));
 }
 
 function buildHeatTools() {
   const quantity = el('select', { 'aria-label': 'Quantity', id: 'quantity', change: (event) => set({ quantity: Number(event.target.value) }) },
     ...data.heat.names.map((name, i) => el('option', { value: i, selected: i === state.quantity }, `Z-Δ of ${name}`)),
-    data.why ? el('option', { value: CONTRIBUTION }, 'contribution to the score') : null);
+    data.why ? el('option', { value: CONTRIBUTION }, 'contribution to the score') : null,
+    ...maps.map((one, i) => el('option', { value: CONTRIBUTION + 1 + i }, one.title)));
   const [orders, markOrder] = choice([['rank', 'by rank'], ['shaft', 'by electrode']], () => state.order, (order) => set({ order }));
   const options = [[-1, 'all'], ...data.seizures.map((seizure, s) => [s, short(s), seizure.name])];
   const [seizures, markSeizure] = choice(options, () => state.seizure, (seizure) => set({ seizure }));
@@ -95,6 +112,12 @@ function contributionLegend() {
   const most = whyLargest();
   const steps = [-1, -0.5, -0.2, 0, 0.2, 0.5, 1].map((share) => share * most);
   return [signed(-most, 4), ...legendSwatches(steps, (v) => ofChange(v / most), 'of the score'), `${signed(most, 4)} of the score, per window`];
+}
+
+function mapLegend(map) {
+  const ratio = map.kind === 'ratio';
+  const steps = [-1, -0.6, -0.2, 0, 0.2, 0.6, 1].map((v) => swatch(() => css(heatColour(CONTRIBUTION + 1 + maps.indexOf(map), v))));
+  return ratio ? [`1/${2 ** map.largest}`, ...steps, `${2 ** map.largest} times`] : ['0', ...steps, '1'];
 }
 
 function drawHeat(context, width) {
@@ -121,7 +144,7 @@ function rowNames(context, order, tall, room) {
 }
 
 function drawHeatBox(context, box, order, tall) {
-  const { W } = heat;
+  const W = heatWindows();
   heat.picture.width = W; heat.picture.height = C;
   const small = heat.picture.getContext('2d');
   const image = small.createImageData(W, C);
@@ -134,12 +157,12 @@ function drawHeatBox(context, box, order, tall) {
   small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(heat.picture, box.x, 22, box.width, tall * C);
-  const middle = data.heat.middle[box.s];
+  const middle = heatMiddle(box.s);
   const at = (t) => box.x + box.width * (t - middle[0] + 0.5 * stride(middle)) / (W * stride(middle));
   context.fillStyle = hue.ink;
   order.forEach((index, row) => {
     const time = contacts[index].times[box.s];
-    if (time !== null) context.fillRect(at(time) - 0.75, 22 + row * tall + 0.5, 1.5, Math.max(2, tall - 1));
+    if (time !== null && at(time) <= box.x + box.width) context.fillRect(at(time) - 0.75, 22 + row * tall + 0.5, 1.5, Math.max(2, tall - 1));
   });
   context.strokeStyle = hue.ink; context.lineWidth = 1.2;
   line(context, [at(0), 18], [at(0), 22 + tall * C + 4]);
@@ -155,8 +178,9 @@ function axis(context, box, at, middle, bottom) {
   context.font = '600 11px system-ui, sans-serif'; context.fillStyle = hue.text;
   context.fillText(short(box.s), box.x, 14);
   context.font = '11px system-ui, sans-serif'; context.fillStyle = hue.soft; context.textAlign = 'center';
-  const apart = box.width > 260 ? 10 : box.width > 120 ? 20 : 30;
-  for (let t = -30; t <= 30; t += apart) {
+  const wanted = middle.length * stride(middle) / Math.max(1, box.width / 28);
+  const apart = [1, 2, 5, 10, 20, 30].find((step) => step >= wanted) ?? 60;
+  for (let t = apart * Math.ceil(middle[0] / apart); t <= middle[middle.length - 1]; t += apart) {
     // Half a label must fit, or it runs into the next seizure's.
     if (at(t) < box.x + 8 || at(t) > box.x + box.width - 8) continue;
     context.fillText(t === 0 ? '0' : t > 0 ? `+${t}` : `−${-t}`, at(t), bottom + 16);
@@ -170,7 +194,7 @@ function heatHit([x, y]) {
   if (row < 0 || row >= C) return null;
   const index = heatRows()[row];
   for (const box of heatBoxes(heatCanvas.node.clientWidth)) {
-    if (x >= box.x && x < box.x + box.width) return { index, s: box.s, w: Math.floor((x - box.x) / box.width * heat.W) };
+    if (x >= box.x && x < box.x + box.width) return { index, s: box.s, w: Math.floor((x - box.x) / box.width * heatWindows()) };
   }
   return x < GUTTER ? { index, s: heatSeizures()[0], w: -1 } : null;
 }

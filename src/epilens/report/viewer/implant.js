@@ -1,7 +1,10 @@
 // The implant in space: an own small renderer, so that the page needs no library and no WebGL.
 // The brain is drawn into a picture of its own with a depth buffer; contacts lie on top of it.
 const view = { azimuth: 180, elevation: 12, zoom: 1, brain: true, quick: false };
-const VIEWS = [['Left', 180, 8], ['Right', 0, 8], ['Front', 90, 8], ['Top', -90, 90]];
+const VIEWS = [['Left', 180, 8], ['Right', 0, 8], ['Front', 90, 8], ['Back', -90, 8], ['Top', -90, 90]];
+const SEEN = { Left: 'left', Right: 'right', Front: 'front', Back: 'back', Top: 'above' };
+// Contacts this far behind the middle of the head are drawn behind the brain.
+const BEHIND_MM = -8;
 let placed = [];
 let mesh = null;
 let implantCanvas = null;
@@ -30,7 +33,7 @@ function buildImplant() {
   node.addEventListener('mouseleave', hideTip);
   node.addEventListener('keydown', turnByKey);
   document.getElementById('implant').append(el('p', { class: 'muted small pad' }, implantNote()));
-  const buttons = VIEWS.map(([name, azimuth, elevation]) => button(name, () => turnTo(azimuth, elevation)));
+  const buttons = VIEWS.map(([name, azimuth, elevation]) => button(name, () => turnTo(azimuth, elevation), { title: `Seen from ${SEEN[name]}` }));
   const toggle = mesh ? button('Brain', () => { view.brain = !view.brain; toggle.setAttribute('aria-pressed', view.brain); implantCanvas.paint(); }, { 'aria-pressed': 'true' }) : null;
   fill('implant-tools', ...buttons, toggle);
 }
@@ -133,26 +136,76 @@ function drawBrain(width, height) {
 }
 
 function drawImplant(context, width, height) {
+  const { project, toward } = camera(width, height);
+  const points = new Map(placed.map((i) => [i, project(contacts[i].mm)]));
+  const order = [...placed].sort((a, b) => points.get(a)[2] - points.get(b)[2]);
+  const isFar = (i) => points.get(i)[2] < BEHIND_MM;
+  drawSome(context, points, order.filter(isFar));
   if (mesh && view.brain) {
     drawBrain(width, height);
     context.drawImage(glass, 0, 0, width, height);
   }
-  const { project } = camera(width, height);
-  const points = new Map(placed.map((i) => [i, project(contacts[i].mm)]));
+  drawSome(context, points, order.filter((i) => !isFar(i)));
+  shaftLabels(context, points, width, height);
+  if (points.has(state.chosen)) crown(context, points.get(state.chosen), contacts[state.chosen], width);
+  else { context.fillStyle = hue.soft; context.fillText(`${contacts[state.chosen].short.slice(0, 24)} has no position`, 12, height - 10); }
+  directions(context, width, height);
+  context.font = '600 12px system-ui, sans-serif'; context.fillStyle = hue.text;
+  context.fillText(seenFrom(toward), 10, 18);
+  implantCanvas?.node.setAttribute('aria-label', `Implant in space. ${seenFrom(toward)}. Arrow keys turn it, plus and minus change its size.`);
+  if (state.moment !== null) { context.fillStyle = hue.soft; context.fillText(momentText(), 10, 34); }
+}
+
+// Farther contacts are fainter and smaller.
+function drawSome(context, points, order) {
+  const nearness = (i) => Math.max(0, Math.min(1, (points.get(i)[2] + 75) / 85));
   context.lineWidth = 1.5;
   context.strokeStyle = hue.wire;
+  const wanted = new Set(order);
   let before = null;
   for (const i of byShaft) {
     if (!points.has(i)) continue;
-    const follows = before !== null && contacts[before].shaft !== null && contacts[before].shaft === contacts[i].shaft
+    const follows = before !== null && wanted.has(i) && contacts[before].shaft !== null && contacts[before].shaft === contacts[i].shaft
       && Math.hypot(...contacts[i].mm.map((v, k) => v - contacts[before].mm[k])) < 25;
     if (follows) line(context, points.get(before), points.get(i));
     before = i;
   }
-  for (const i of [...placed].sort((a, b) => points.get(a)[2] - points.get(b)[2])) ball(context, i, points.get(i));
-  if (points.has(state.chosen)) crown(context, points.get(state.chosen), contacts[state.chosen], width);
-  else { context.fillStyle = hue.soft; context.fillText(`${contacts[state.chosen].short.slice(0, 24)} has no position`, 12, 18); }
-  directions(context, width, height);
+  for (const i of order) {
+    context.globalAlpha = 0.4 + 0.6 * nearness(i);
+    ball(context, i, points.get(i));
+  }
+  context.globalAlpha = 1;
+}
+
+// The name of an electrode beyond its outermost contact, where there is room for it.
+function shaftLabels(context, points, width, height) {
+  const ends = new Map();
+  for (const i of byShaft) {
+    const name = contacts[i].shaft;
+    if (name === null || !points.has(i)) continue;
+    ends.set(name, [(ends.get(name) ?? [i])[0], i]);
+  }
+  const taken = [];
+  context.font = '600 11px system-ui, sans-serif'; context.textAlign = 'center';
+  for (const [name, [first, last]] of ends) {
+    const [a, b] = [points.get(first), points.get(last)];
+    const away = Math.hypot(b[0] - a[0], b[1] - a[1]);
+    const [ux, uy] = away > 4 ? [(b[0] - a[0]) / away, (b[1] - a[1]) / away] : [0, -1];
+    const spot = [Math.max(14, Math.min(width - 14, b[0] + 17 * ux)), Math.max(12, Math.min(height - 6, b[1] + 15 * uy + 4))];
+    // A second label at the same spot would make both illegible.
+    while (taken.some(([x, y]) => Math.abs(x - spot[0]) < 24 && Math.abs(y - spot[1]) < 11) && spot[1] < height - 6) spot[1] += 12;
+    taken.push(spot);
+    context.globalAlpha = b[2] < BEHIND_MM ? 0.6 : 1;
+    context.strokeStyle = hue.halo; context.lineWidth = 3; context.strokeText(name.slice(0, 8), ...spot);
+    context.fillStyle = hue.text; context.fillText(name.slice(0, 8), ...spot);
+  }
+  context.globalAlpha = 1; context.textAlign = 'left';
+}
+
+function seenFrom(toward) {
+  const words = [[-toward[0], 'left'], [toward[0], 'right'], [toward[1], 'front'], [-toward[1], 'back'], [toward[2], 'above'], [-toward[2], 'below']];
+  const from = words.filter(([size]) => size > 0.3).sort((a, b) => b[0] - a[0]).map(([, word]) => word);
+  return `Seen from ${from.join(' and ')}`;
 }
 
 function line(context, a, b) {
@@ -161,9 +214,9 @@ function line(context, a, b) {
 
 function ball(context, i, [x, y, z]) {
   const c = contacts[i];
-  const radius = (3.8 + 3.8 * levelOf(c)) * (1 + z / 900) * Math.sqrt(view.zoom);
+  const radius = (3.8 + 3.8 * lookOf(i).level) * (1 + z / 900) * Math.sqrt(view.zoom);
   context.beginPath(); context.arc(x, y, radius, 0, 7);
-  context.fillStyle = ofContact(c); context.fill();
+  context.fillStyle = lookOf(i).fill; context.fill();
   const called = isCalled(c) && !data.abstains;
   context.lineWidth = !called ? 0.8 : !ranksOnly && isFaint(c) ? 1.2 : 2;
   context.strokeStyle = called ? hue.ink : hue.rim;

@@ -42,9 +42,13 @@ function paintAll() { for (const one of [implantCanvas, heatCanvas, tracesCanvas
 function dress() {
   hue = night.matches && !onPaper ? NIGHT : DAY;
   dyes.forEach(([node, colour]) => { node.style.background = colour(); });
-  refreshRows(); refreshShafts(); buildChosen(); paintAll();
+  refreshRows(); refreshShafts(); refreshSpread(); buildChosen(); paintAll();
 }
-function print(begins) { onPaper = begins; dress(); }
+function print(begins) {
+  if (begins && state.moment !== null) { pause(); set({ moment: null }); }
+  onPaper = begins;
+  dress();
+}
 
 buildHeader();
 buildThreshold();
@@ -56,15 +60,17 @@ buildTraces();
 buildHeat();
 buildStrips();
 buildChosen();
+buildSpread();
 buildRegions();
 buildCompare();
 buildTold();
 buildAbout();
 refreshShafts();
 
-watch('chosen', () => { markChosenRow(); refreshShafts(); buildChosen(); paintAll(); });
+watch('chosen', () => { markChosenRow(); refreshShafts(); refreshSpread(); buildChosen(); paintAll(); });
 watch('cut', () => { refreshThreshold(); buildRegions(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
 watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); if (stripsCanvas) stripsCanvas.paint(); });
+watch('moment wave', () => { refreshShafts(); refreshSpread(); if (implantCanvas) implantCanvas.paint(); });
 watch('span', () => { tracesCanvas.paint(); stripsCanvas.paint(); });
 document.addEventListener('keydown', globalKeys);
 night.addEventListener('change', dress);

@@ -42,10 +42,15 @@ function buildRegions() {
 
 function sideTable(side, groups) {
   const n = groups.reduce((sum, group) => sum + group.members.length, 0);
-  const heads = ['Region', 'Contacts', data.abstains ? null : 'Above', 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Leading', 'First'].filter(Boolean);
+  const heads = ['Region', 'Contacts', data.abstains ? null : ranksOnly ? 'Marked' : 'Called', ranksOnly ? 'Median rank' : 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Leading', 'First'].filter(Boolean);
   return el('table', { class: 'side' }, el('caption', {}, `${side === 'midline' ? 'Midline' : side === 'left' ? 'Left' : 'Right'}: ${plural(n, 'contact')}`),
     el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { class: head === 'Region' || head === 'Leading' ? 'left' : '' }, head)))),
     el('tbody', { 'data-side': side }, ...groups.map(regionRow)));
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.ceil((sorted.length - 1) / 2)]) / 2;
 }
 
 function regionRow({ name, members }) {
@@ -54,7 +59,7 @@ function regionRow({ name, members }) {
   const times = of.map((c) => c.first).filter((t) => t !== null);
   return el('tr', {}, el('td', { class: 'left' }, name), el('td', {}, String(of.length)),
     data.abstains ? null : el('td', { class: 'above' }, String(of.filter(isCalled).length)),
-    el('td', {}, number(mean(of.map((c) => c.ez)))),
+    el('td', {}, ranksOnly ? number(median(of.map((c) => c.rank)), 0) : number(mean(of.map((c) => c.ez)))),
     of[0].p === null ? null : el('td', {}, percent(mean(of.map((c) => c.p)))),
     el('td', { class: 'left' }, nameButton(members[0]), ` #${of[0].rank}`), el('td', {}, times.length ? seconds(Math.min(...times)) : '–'));
 }

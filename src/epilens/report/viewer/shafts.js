@@ -62,8 +62,9 @@ function dot(index, x, y, other) {
 function refreshShafts() {
   for (const [index, { node, circle, label }] of dots) {
     const c = contacts[index];
-    circle.setAttribute('fill', ofContact(c));
-    label.setAttribute('fill', c.shaft === null ? hue.text : onContact(c));
+    const look = lookOf(index);
+    circle.setAttribute('fill', look.fill);
+    label.setAttribute('fill', c.shaft === null ? hue.text : look.ink);
     node.classList.toggle('is-called', isCalled(c) && !data.abstains);
     node.classList.toggle('is-faint', !ranksOnly && isFaint(c));
     node.classList.toggle('is-chosen', index === state.chosen);

@@ -12,7 +12,7 @@ const ranksOnly = !data.about.isModel;
 // Where scores only rank, the slider marks the leading contacts, at first the top K.
 const atFirst = ranksOnly ? Math.min(data.k, C) : locked !== null ? locked : 0.5;
 const state = {
-  chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank', span: null,
+  chosen: byRank[0], cut: atFirst, seizure: -1, quantity: data.heat.start, order: 'rank', span: null, moment: null, wave: 0,
 };
 const watchers = [];
 

@@ -30,11 +30,11 @@ function buildChosen() {
   data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
-  facts.push(...regionFacts(c));
   if (data.resection) facts.push(['resection', c.resected ? 'taken' : 'left']);
   document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
   fill('words',
     el('dl', { class: 'facts' }, ...facts.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
+    el('dl', { class: 'facts wide' }, ...regionFacts(c).flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
     el('ul', { class: 'sentences' }, ...c.words.map((sentence) => el('li', {}, sentence))));
   fill('contributions', ...contributions(), ...agreement(c));
   fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` ${scoreText(c)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
