@@ -1,6 +1,4 @@
-"""Maps over time of methods that are made of one: the energy ratio of the Epileptogenicity Index,
-and neural fragility, for every contact and seizure.
-"""
+"""Maps over time of methods that are made of one: energy ratio (EI) and neural fragility."""
 
 from __future__ import annotations
 
@@ -81,7 +79,8 @@ def _fragilities(patient: xr.Dataset, plan: Plan, settings: Fragility) -> Iterat
         values = np.full((len(piece.valid), len(windows)), np.nan)
         values[piece.valid] = windows.T
         step_s = max(1, round(section.step_s * piece.fs)) / piece.fs
-        yield values, piece.start_s + np.arange(len(windows)) * step_s + section.window_s / 2
+        first_s = piece.start_s + section.window_s / 2
+        yield values, (first_s + np.arange(len(windows)) * step_s).astype(np.float64)
 
 
 def on_one_grid(title: str, kind: Literal["ratio", "share"], parts: list[Drawn]) -> TimeMap:

@@ -29,8 +29,8 @@ from epilens.localization.compare import (
 )
 from epilens.localization.explain import Explanation
 from epilens.localization.gather import Evidence, gather
-from epilens.localization.plainly import speak_plainly
 from epilens.localization.maps import TimeMap, time_maps
+from epilens.localization.plainly import speak_plainly
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.localization.words import tell_contacts

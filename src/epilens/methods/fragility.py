@@ -132,7 +132,7 @@ def remembered_map(
     x: NDArray[np.floating], fs: float, plan: FragilityPlan
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """`fragility_map` of the last signals: a seizure is asked for with others, alone and drawn."""
-    content = hashlib.blake2b(np.ascontiguousarray(x).view(np.uint8)).hexdigest()
+    content = hashlib.blake2b(np.ascontiguousarray(x).tobytes()).hexdigest()
     key = (f"{content} {x.shape} {x.dtype}", fs, plan.model_dump_json())
     if key not in _maps:
         while len(_maps) >= _MOST_MAPS:
