@@ -470,15 +470,19 @@ def review(
     ],
     out: Annotated[Path, typer.Option(help="Folder for what is marked; never the sources.")],
     patient: Annotated[str, typer.Option(help="Code of a patient given as plain files.")] = "",
+    model: Annotated[
+        list[Path] | None, typer.Option(help="A model, or a folder of models; repeatable.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
 ) -> None:
-    """See traces, mark onsets and bad channels in the browser, from this computer only.
+    """See traces, mark onsets, run, read and sign in the browser, from this computer only.
 
     Research use only, not for diagnosis. Prints the address; Ctrl-C ends it.
     """
+    from epilens.app.cases import cases_of
     from epilens.app.review import review as serve
 
-    serve(given, out, patient, port, typer.echo)
+    serve(cases_of(given, patient), out, model or (), port, typer.echo)
 
 
 @model_app.command("show")

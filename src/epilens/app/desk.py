@@ -85,6 +85,8 @@ class Desk:
 
     cases: tuple[Case, ...]
     out: Path
+    models: tuple[Path, ...] = ()
+    """Folders in which models are looked for, beside `out`."""
 
     @cached_property
     def _by_code(self) -> dict[str, Case]:
@@ -108,9 +110,9 @@ class Desk:
         return self.out / self.case(code).code
 
 
-def set_desk(cases: Sequence[Case], out: str | Path) -> Desk:
+def set_desk(cases: Sequence[Case], out: str | Path, models: Sequence[Path] = ()) -> Desk:
     """A desk on a folder of ours."""
-    return Desk(tuple(cases), own_folder(out, KIND).resolve())
+    return Desk(tuple(cases), own_folder(out, KIND).resolve(), tuple(models))
 
 
 def take_alone(desk: Desk) -> IO[str]:

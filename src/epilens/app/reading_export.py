@@ -16,6 +16,7 @@ from epilens.app.agreement import Agreement, agreement
 from epilens.app.readings import WORDS, Reading, Readings, answers, plans
 from epilens.report.derivative import DISCLAIMER, cell
 from epilens.report.markup import as_text
+from epilens.spreadsheet import to_tsv
 from epilens.storage import write_atomically
 
 IN_PLAN = ("in", "out")
@@ -56,7 +57,7 @@ def as_tree(readings: Readings, run: int, contacts: Sequence[str]) -> dict[str, 
 
 def as_table(readings: Readings, run: int, contacts: Sequence[str]) -> str:
     """A row per contact and reader of the run, by their last signed version."""
-    rows = [_COLUMNS]
+    rows: list[list[str]] = []
     for reader, one in readings.last_signed().items():
         if one.judgement.run != run:
             continue
@@ -64,8 +65,9 @@ def as_table(readings: Readings, run: int, contacts: Sequence[str]) -> str:
             said = one.judgement.verdicts.get(name)
             planned = "yes" if name in one.judgement.plan else "no"
             who = (reader, one.version, one.signed_on)
-            rows.append((readings.patient, run, name, rank, *who, said, planned))
-    return "".join("\t".join(cell(value) for value in row) + "\n" for row in rows)
+            row = (readings.patient, run, name, rank, *who, said, planned)
+            rows.append([cell(value) for value in row])
+    return to_tsv(_COLUMNS, rows)
 
 
 def write_readings(folder: Path, readings: Readings, run: int, contacts: Sequence[str]) -> None:

@@ -28,6 +28,10 @@ _STORED = re.compile(r"(\d{6})\.json")
 _INITIALS = re.compile(r"[^\W_]{1,6}")
 
 
+class SupersededError(ReadingError):
+    """Somebody else saved in the meantime."""
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What a reader says about one run."""
@@ -239,8 +243,8 @@ class Readings:
             ) from None
 
 
-def _stale(reader: str, last: int, base: int) -> ReadingError:
-    return ReadingError(
+def _stale(reader: str, last: int, base: int) -> SupersededError:
+    return SupersededError(
         f"{reader}: expected revision {base} to be the newest, found {last}: it was changed in "
         "another window. Reload, and say it again."
     )

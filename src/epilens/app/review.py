@@ -1,4 +1,4 @@
-"""`epilens review PATIENT… --out DIR`: see the traces, mark onsets and channels, in the browser."""
+"""`epilens review PATIENT… --out DIR`: see the traces, mark, run, read and sign in the browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from epilens.app.cases import Case, TraceFile, cases_of
+from epilens.app.bench import Bench
+from epilens.app.bench_routes import bench_routes
+from epilens.app.cases import Case, TraceFile
 from epilens.app.desk import Desk, set_desk, take_alone
 from epilens.app.marks import FileMarks, MarkBook, PatientMarks
 from epilens.app.server import LocalServer, data, page
@@ -42,13 +44,15 @@ def _told_file(file: TraceFile, marks: FileMarks) -> dict[str, Any]:
 def make_review(desk: Desk, port: int = 0) -> LocalServer:
     """A server of the whole application that is ready to run: the routes of its parts."""
     book = MarkBook(desk)
-    return LocalServer([*index_routes(desk, book), *trace_routes(desk, book)], port)
+    bench = Bench(desk, book)
+    routes = [*index_routes(desk, book), *trace_routes(desk, book), *bench_routes(bench)]
+    return LocalServer(routes, port)
 
 
 def review(
-    given: Sequence[Path], out: Path, code: str, port: int, tell: Callable[[str], None]
+    cases: Sequence[Case], out: Path, models: Sequence[Path], port: int, tell: Callable[[str], None]
 ) -> None:
     """Serve until the user stops it; one process at a time has the folder."""
-    desk = set_desk(cases_of(given, code), out)
+    desk = set_desk(cases, out, models)
     with take_alone(desk):
         make_review(desk, port).serve(tell)

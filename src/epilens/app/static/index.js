@@ -1,5 +1,6 @@
 // The index: a row for each patient, its recordings as links.
 import { ask, el, show } from './page.js';
+import { queue } from './queue.js';
 
 function link(code, file) {
   if (!file.there) return el('li', { class: 'soft' }, `${file.shown}: only sidecars are there`);
@@ -20,5 +21,6 @@ try {
   const told = await ask('api/cases');
   document.getElementById('disclaimer').textContent = told.disclaimer;
   document.getElementById('cases').append(...told.cases.map(row));
+  queue(document.getElementById('extra')).catch(show);
 } catch (problem) { show(problem); }
 document.documentElement.dataset.ready = '1';
