@@ -114,11 +114,11 @@ def test_onsets_of_one_seizure_are_refused_and_told(desk):
 def test_hostile_names_stay_text_in_the_tables(desk):
     names = ["=HYPERLINK(0)1", "A\t1\nB", "<img src=x>"]
     book = MarkBook(desk)
-    book.write("sub-P1", marked(desk, first=names) | {"bad": dict.fromkeys(names, "noisy")}, 0)
+    book.write("sub-P1", marked(desk, first=names) | {"bad": dict.fromkeys(names, "mains")}, 0)
     lines = (desk.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert len(lines) == 4
     assert all(len(line.split("\t")) == 3 for line in lines)
-    assert "'=HYPERLINK(0)1\tbad\tnoisy" in lines
+    assert "'=HYPERLINK(0)1\tbad\tmains" in lines
     assert len(read_onsets(desk.out / "onsets.tsv")) == 1
 
 

@@ -14,22 +14,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from epilens.app.desk import Desk, Notebook, Noted
+from epilens.data.channel_suggestions import What
+from epilens.data.intake import APART_S
 from epilens.data.sidecars import natural
 from epilens.errors import DataError
 from epilens.report.derivative import DISCLAIMER, cell
 from epilens.storage import write_atomically
 
-APART_S = 10.0
-"""Two onsets of one recording that lie closer are one seizure."""
 MADE_FROM = ("hand", "suggestion", "annotation")
 _LONGEST_FILE_S = 1e7
 _MOST_ONSETS, _MOST_CONTACTS, _LONGEST_NAME = 500, 2000, 200
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 _WORD = re.compile(r"[^\W_][\w-]{0,39}")
-_REASONS = ("by eye", "flat", "clipped", "noisy", "missing", "mains", "size", "rough", "other")
+_REASONS = ("by eye", *get_args(What))
 _COLUMNS = ("patient", "run", "onset_s", "uncertainty_s", "type", "first_contacts", "made_from")
 
 

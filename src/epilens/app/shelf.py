@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from epilens.app.desk import Desk
 from epilens.app.overview import Overview
 from epilens.app.signals import OpenFile, open_file
-from epilens.data.onset_finder import candidates_of
+from epilens.data.channel_suggestions import ChannelSuggestion, suggest_channels
+from epilens.data.onset_finder import OnsetCandidate, candidates_of
 from epilens.data.pieces import Source
 from epilens.errors import EpilensError
 from epilens.progress import Ticks
@@ -27,7 +26,8 @@ class _ClosedError(Exception):
 class Suggestions:
     """What the signal suggests; never taken without a click."""
 
-    onsets: tuple[Any, ...] = ()
+    onsets: tuple[OnsetCandidate, ...] = ()
+    channels: tuple[ChannelSuggestion, ...] = ()
     done: bool = False
     share: float = 0.0
     problem: str = ""
@@ -85,7 +85,7 @@ def source_of(opened: OpenFile) -> Source:
 
 
 def _suggest(case: OpenCase) -> None:
-    """Look for onsets; a recording that is put away is read no further."""
+    """Look for channels, then for onsets; a recording that is put away is read no further."""
     told = case.suggestions
     total, seen = [1], [0]
 
@@ -98,12 +98,9 @@ def _suggest(case: OpenCase) -> None:
     def expect(steps: int) -> None:
         total[0] = max(1, steps)
 
-    _guarded(told, lambda: candidates_of(source_of(case.opened), Ticks(step, expect)))
-
-
-def _guarded(told: Suggestions, find: Callable[[], tuple[Any, ...]]) -> None:
     try:
-        told.onsets = find()
+        told.channels = suggest_channels(source_of(case.opened))
+        told.onsets = candidates_of(source_of(case.opened), Ticks(step, expect))
     except _ClosedError:
         return
     except EpilensError as error:

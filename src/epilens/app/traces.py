@@ -108,14 +108,17 @@ class Traces:
         return data({"events": told, "left_off": len(found) - len(events)})
 
     def suggestions(self, request: Request) -> Response:
-        """Onsets that the signal suggests, so far."""
+        """Onsets and bad contacts that the signal suggests, so far."""
         told = self._opened(request).suggestions
         onsets = [
             {"onset_s": one.onset_s, "sure": one.sure, "contacts": list(one.contacts)}
             for one in told.onsets
         ]
-        tree = {"onsets": onsets, "done": told.done, "share": told.share, "problem": told.problem}
-        return data(tree)
+        channels = [
+            {"channel": one.channel, "what": one.what, "words": one.words} for one in told.channels
+        ]
+        tree = {"onsets": onsets, "channels": channels, "done": told.done}
+        return data(tree | {"share": told.share, "problem": told.problem})
 
 
 def _saying(book: MarkBook) -> Callable[[Request], Response]:

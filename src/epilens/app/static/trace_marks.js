@@ -1,0 +1,105 @@
+// Marks and their way to the disk: every click is sent, one after the other; a stale one is refused.
+import { ask, send, show as showProblem } from './page.js';
+import { changed, onsets, query, state } from './trace_state.js';
+
+const path = () => `api/case/${encodeURIComponent(query().get('case') || '')}/marks`;
+let sending = false, waiting = false;
+
+function take(marks) {
+  state.marks = { revision: marks.revision, files: marks.files, bad: marks.bad };
+  if (state.chosen >= onsets().length) state.chosen = onsets().length - 1;
+}
+
+function told(text) { document.getElementById('saved').textContent = text; }
+
+export async function load() {
+  take(await ask(path()));
+  changed();
+}
+
+async function save() {
+  changed();
+  if (sending) { waiting = true; return; }
+  sending = true;
+  told('saving …');
+  try {
+    do {
+      waiting = false;
+      const answer = await send(path(), state.marks);
+      if (waiting) state.marks.revision = answer.revision; else take(answer);
+    } while (waiting);
+    told(`saved, revision ${state.marks.revision}`);
+    showProblem(null);
+  } catch (problem) {
+    waiting = false;
+    told('not saved');
+    const again = problem.status ? ' What was saved before is shown.' : ' Is the server still running? Nothing was saved.';
+    showProblem(`${problem.message}${again}`);
+    if (problem.status) await load().catch(() => {});
+  } finally {
+    sending = false;
+    changed();
+  }
+}
+
+// Another tab may have changed something: look when nothing is on its way.
+export function watch() {
+  const look = async () => {
+    if (sending || document.hidden) return;
+    try {
+      const marks = await ask(path());
+      if (!sending && marks.revision !== state.marks.revision) { take(marks); told(`another tab changed this: revision ${marks.revision}`); changed(); }
+    } catch { told('the server does not answer'); }
+  };
+  setInterval(look, 2500);
+  window.addEventListener('focus', look);
+  document.addEventListener('visibilitychange', look);
+}
+
+function withFile() {
+  const name = state.about.name;
+  if (!state.marks.files[name]) state.marks.files[name] = { onsets: [] };
+  state.marks.files[name].fingerprint = state.about.fingerprint;
+  return state.marks.files[name];
+}
+
+const rounded = (s) => Math.round(Math.min(state.about.length_s, Math.max(0, s)) * 1000) / 1000;
+
+export function addOnset(onset_s, made_from) {
+  const file = withFile();
+  const mark = { onset_s: rounded(onset_s), uncertainty_s: 0, type: '', first: [], made_from: made_from || 'hand' };
+  file.onsets.push(mark);
+  file.onsets.sort((a, b) => a.onset_s - b.onset_s);
+  state.chosen = file.onsets.indexOf(mark);
+  return save();
+}
+
+// While it is dragged nothing is sent; `done` sends it.
+export function moveOnset(index, onset_s, done) {
+  const file = withFile(), mark = file.onsets[index];
+  mark.onset_s = rounded(onset_s);
+  mark.made_from = 'hand';
+  if (!done) { changed(); return undefined; }
+  file.onsets.sort((a, b) => a.onset_s - b.onset_s);
+  state.chosen = file.onsets.indexOf(mark);
+  return save();
+}
+
+export function removeOnset(index) { withFile().onsets.splice(index, 1); state.chosen = -1; return save(); }
+
+export function changeOnset(index, change) { Object.assign(withFile().onsets[index], change); return save(); }
+
+export function toggleFirst(names) {
+  const mark = onsets()[state.chosen];
+  if (!mark) { showProblem('Choose or mark an onset first, then click the contacts in the order in which they began.'); return undefined; }
+  const there = names.every((name) => mark.first.includes(name));
+  const first = there ? mark.first.filter((name) => !names.includes(name)) : [...mark.first, ...names.filter((name) => !mark.first.includes(name))];
+  return changeOnset(state.chosen, { first });
+}
+
+export function toggleBad(names, why) {
+  const bad = state.marks.bad;
+  if (names.every((name) => name in bad)) for (const name of names) delete bad[name];
+  else for (const name of names) bad[name] = why || 'by eye';
+  return save();
+}
