@@ -22,6 +22,7 @@ from epilens.data.intake import APART_S
 from epilens.data.sidecars import natural
 from epilens.errors import DataError
 from epilens.report.derivative import DISCLAIMER, cell
+from epilens.spreadsheet import to_tsv
 from epilens.storage import write_atomically
 
 MADE_FROM = ("hand", "suggestion", "annotation")
@@ -185,8 +186,7 @@ def _onset_row(patient: str, run: str, mark: OnsetMark) -> tuple[Any, ...]:
 
 
 def _write_table(path: Path, header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    lines = [header, *([cell(value) for value in row] for row in rows)]
-    write_atomically(path, "\n".join("\t".join(line) for line in lines) + "\n")
+    write_atomically(path, to_tsv(header, [[cell(value) for value in row] for row in rows]))
 
 
 def _unexpected(field: str, expected: str) -> DataError:
