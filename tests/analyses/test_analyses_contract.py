@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from epilens.analyses import ANALYSES, ablation, analyse, loco, main, sentence
+from epilens.analyses import ANALYSES, ablation, analyse, loco, main, outcome, sentence
 from epilens.analyses.figures import FIGURES, figure_of
 from epilens.analyses.tables import format_of, heading
 from epilens.errors import CubeError, EpilensError, LedgerError
@@ -51,8 +52,25 @@ def test_a_frame_is_plain_and_has_the_paper_beside_it(name, frames):
 def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
     text = sentence(name, frames[name], full)
     assert text.startswith("The paper: ")
-    assert text.endswith(("They agree.", "They differ."))
+    assert text.endswith(outcome(name, frames[name]).value)
     assert "nan" not in text
+    assert not re.search(r"\b0 of (the )?0\b", text)
+    assert not re.search(r"macro_f1|ez_auprc|ndcg_ez", text)
+
+
+@pytest.mark.parametrize("name", set(ANALYSES) - set(NAMES))
+def test_what_is_beyond_the_paper_is_held_against_nothing(name, frames, full):
+    assert outcome(name, frames[name]) is None
+    assert sentence(name, frames[name], full)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_what_is_marked_and_sorted_is_in_the_table(name, frames):
+    analysis = ANALYSES[name]
+    assert set(analysis.higher) <= set(frames[name])
+    shown = analysis.wide(frames[name]) if analysis.wide else frames[name]
+    assert analysis.sorted_by in {"", *shown}
+    assert not any(analysis.sorted_by == column for column in ("method", "title"))
 
 
 def test_simulated_patients_prove_nothing(frames, tampered, cubes):
@@ -82,6 +100,18 @@ def test_a_figure_has_a_letter_for_each_panel(name, frames):
     assert letters == ([f"({c})" for c in "abc"[: len(letters)]] if several else [""])
     assert figure.get_supxlabel() == "A note."
     figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_long_note_is_never_clipped(name, frames):
+    words = "Smoke plan, below the paper's budget: it shows that every step works. " * 4
+    figure = figure_of({part: frames[part] for part in FIGURES[name].analyses}, words)
+    figure.canvas.draw()
+    note = figure._supxlabel.get_window_extent()
+    assert note.x0 >= 0
+    assert note.y0 >= 0
+    assert note.x1 <= figure.bbox.x1
+    assert " ".join(figure.get_supxlabel().split()) == words.strip()
 
 
 def test_a_table_cannot_be_drawn(frames):

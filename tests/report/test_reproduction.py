@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import matplotlib.image
@@ -68,6 +69,51 @@ def test_the_page_is_one_file_that_says_what_it_is(made):
     assert all(link.startswith(("#", "tables/")) for link in links)
     assert all((made.parent / link).exists() for link in links if link.startswith("tables/"))
     assert all(f'id="{link[1:]}"' in text for link in links if link.startswith("#"))
+
+
+def test_the_top_counts_the_claims_and_a_glossary_ends_the_page(made):
+    text = made.read_text(encoding="utf-8")
+    tally = text.split('<div class="tally">')[1].split("</div>")[0]
+    counts = [int(n) for n in re.findall(r"<b>(\d+)</b>", tally)]
+    (claims,) = re.findall(r"(\d+) claims of the paper", tally)
+    assert sum(counts) == int(claims) > 3
+    assert "checks passed" in tally
+    assert 'id="glossary"' in text
+    table = text.split('<section id="main">')[1].split("</section>")[0]
+    assert "macro_f1" not in table
+    assert "Macro-F1" in table
+
+
+def test_each_figure_has_a_heading_of_its_own(made):
+    text = made.read_text(encoding="utf-8")
+    for name, title in (
+        ("fusion", "Figure 3"),
+        ("mechanism", "Figure 4"),
+        ("centers", "Figure II"),
+    ):
+        part = text.split(f'<section id="figure-{name}">')[1].split("</section>")[0]
+        assert part.startswith(f"<h2>{title}: ")
+        assert part.count("<img") == 1
+    assert text.count("<img") == text.count('<section id="figure-')
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_fits_the_screen_and_shows_its_numbers(made, width):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium here")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(made.resolve().as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = page.evaluate(
+            "[...document.querySelectorAll('td > span')].filter(e => e.offsetParent)"
+            ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
+        )
+        assert outside == 0
+        browser.close()
 
 
 def test_what_the_run_lacks_is_listed_with_the_command(made):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from epilens.analyses.verdicts import Outcome, Verdict
 from epilens.errors import LedgerError
 from epilens.evaluation.run import Run, open_run
 from epilens.registry import Registry
@@ -30,8 +31,8 @@ class Analysis:
     shows: str
     """Which table or figure of the paper it is, or where it comes from."""
     compute: Callable[[Run], pd.DataFrame]
-    claim: Callable[[pd.DataFrame], str] = lambda frame: ""
-    """One plain sentence: what the frame says; does it agree with what the paper claims?"""
+    claim: Callable[[pd.DataFrame], str | Verdict] = lambda frame: ""
+    """What the frame says; a `Verdict` where the paper claims something that it can be held to."""
     needs: tuple[str, ...] = ()
     """Methods that must be in the ledger (of the leave-one-center-out run, if it reads that)."""
     reads: tuple[str, ...] = ()
@@ -42,6 +43,13 @@ class Analysis:
     """The paper's values, named like the frame's columns."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """Format specifications of columns; others: four digits, whole numbers as they are."""
+    higher: tuple[str, ...] = ()
+    """Columns in which the highest is the best, which pages mark; the first one sorts the rows if
+    the paper's order has no meaning of its own (`sorted_by`)."""
+    sorted_by: str = ""
+    """Column by which pages sort the rows, highest first; empty: as they are."""
+    wide: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """The frame as the paper prints it, where that is not as it is computed."""
     draw: Callable[[pd.DataFrame, Sequence[Axes]], None] | None = None
     """Fills as many Axes as it has panels; writes nothing."""
     panels: int = 1
@@ -109,8 +117,14 @@ def _in_order(own: list[str], paper: list[str]) -> list[str]:
     return order + [name for name in paper if name not in order]
 
 
+def outcome(name: str, frame: pd.DataFrame) -> Outcome | None:
+    """How this cohort stands to what the paper claims; None: it claims nothing."""
+    claim = ANALYSES[name].claim(frame)
+    return claim.outcome if isinstance(claim, Verdict) else None
+
+
 def sentence(name: str, frame: pd.DataFrame, run: Run) -> str:
     """Whether this cohort agrees with the paper, and what that is worth."""
-    text = ANALYSES[name].claim(frame)
+    text = str(ANALYSES[name].claim(frame))
     note = "Simulated patients: this proves nothing clinical."
     return f"{text} {note}".lstrip() if run.simulated else text

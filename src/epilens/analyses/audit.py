@@ -10,7 +10,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
 from epilens.analyses.reinference import changed_subsets
-from epilens.analyses.tables import verdict
+from epilens.analyses.verdicts import Verdict, verdict
 from epilens.errors import CubeError
 from epilens.evaluation.protocol import make_split
 from epilens.evaluation.run import Run, cohort_digest
@@ -122,7 +122,7 @@ def _cubes(run: Run) -> Iterator[Check]:
         yield title, 0, 0 if run.subsets is None else len(changed_subsets(run))
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """All checks hold, or which do not."""
     failed = frame.loc[~frame["passed"], "check"].tolist()
     return verdict(

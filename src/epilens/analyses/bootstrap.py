@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above
-from epilens.analyses.tables import HEADINGS, paper_rows, verdict
-from epilens.evaluation.resampling import compare_scores
+from epilens.analyses.tables import HEADINGS, paper_rows
+from epilens.analyses.verdicts import Verdict, judged, verdict
+from epilens.evaluation.resampling import Comparison, compare_scores
 from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     legend_above(ax)
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """All intervals lie above zero."""
-    above = frame.loc[frame["low"] > 0, "metric"]
+    above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
     names = ", ".join(HEADINGS[metric] for metric in above) or "none"
     return verdict(
-        len(above) == len(frame),
+        judged(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
         f"above zero in {len(above)} of {len(frame)} ({names}), {int(frame['patients'].min())} "
         "patients",

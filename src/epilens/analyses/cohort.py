@@ -6,7 +6,8 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.demographics import patient_table
-from epilens.analyses.tables import paper_rows, verdict
+from epilens.analyses.tables import paper_rows
+from epilens.analyses.verdicts import Verdict, verdict
 from epilens.evaluation.run import Run
 
 TOTAL = "Total"
@@ -34,12 +35,12 @@ def compute(run: Run) -> pd.DataFrame:
     return frame.drop(columns="ez_channels").reset_index()
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """The same counts would be the same cohort."""
     total = frame[frame["center"] == TOTAL].iloc[0]
     seizures = int(total["seizures"])
     return verdict(
-        (total["patients"], seizures, total["channels"]) == (80, 256, 7635),
+        bool((total["patients"], seizures, total["channels"]) == (80, 256, 7635)),
         "80 patients, 256 seizures and 7,635 channels from four centers, 22.8 % EZ",
         f"{total['patients']:,} patients, {seizures:,} seizures and {total['channels']:,} channels "
         f"from {len(frame) - 1} centers, {total['ez_percent']:.1f} % EZ",

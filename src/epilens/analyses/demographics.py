@@ -6,7 +6,8 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.reinference import valid_seizures
-from epilens.analyses.tables import in_order, naturally, paper_rows, verdict
+from epilens.analyses.tables import in_order, naturally, paper_rows
+from epilens.analyses.verdicts import Outcome, Verdict, verdict
 from epilens.evaluation.run import Run
 
 CLINICAL = ("age", "sex", "procedure", "modality", "engel")
@@ -133,17 +134,23 @@ def patient_table(run: Run) -> pd.DataFrame:
     return in_order(frame, **orders)
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """How many patients of the paper are here, and whether their modality agrees."""
     here = frame[frame["patient"].isin(set(PAPER["patient"]))]
+    if not len(here):
+        found = f"{len(frame)} patients, none of them named in the paper"
+        return verdict(Outcome.NOTHING, "80 patients, all Engel class I", found)
     both_known = "modality" in here and "paper_modality" in here
     both = here.dropna(subset=["modality", "paper_modality"]) if both_known else here.iloc[:0]
-    same = int((both["modality"].str.upper() == both["paper_modality"].str.upper()).sum())
+    same = 0
+    if len(both):
+        same = int((both["modality"].str.upper() == both["paper_modality"].str.upper()).sum())
+    known = f"; the modality agrees for {same} of the {len(both)} for whom both are known"
+    known = known if len(both) else ""
     return verdict(
         len(here) == len(frame) == len(PAPER) and same == len(both),
         "80 patients, all Engel class I",
-        f"{len(frame)} patients, {len(here)} of them named in the paper; the modality agrees for "
-        f"{same} of the {len(both)} for whom both are known",
+        f"{len(frame)} patients, {len(here)} of them named in the paper{known}",
     )
 
 

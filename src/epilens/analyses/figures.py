@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {
     "bcr": {"marker": "s", "color": "#e69f00"},
     "cdel": {"marker": "D", "color": "#000000"},
 }
+_NOTE_CHARACTERS = 17
+"""Of a note in an inch, so that no line of it leaves the figure."""
 _OTHERS = ("^", "v", "P", "X", "<", ">")
 """Markers of the comparators, all in grey."""
 
@@ -133,7 +136,10 @@ def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
 
     drawn = [(ANALYSES[name], frame) for name, frame in frames.items()]
     panels = sum(analysis.panels for analysis, _ in drawn)
-    figure = Figure(figsize=(3.4 * panels if panels > 1 else 4.6, 3.2), layout="constrained")
+    width = 3.4 * panels if panels > 1 else 4.6
+    lines = wrap(note, int(width * _NOTE_CHARACTERS))
+    height = 3.2 + 0.12 * max(0, len(lines) - 1)
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(1, panels, squeeze=False)[0])
     if panels > 1:
@@ -142,7 +148,7 @@ def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
     for analysis, frame in drawn:
         _draw(analysis, frame, [axes.pop(0) for _ in range(analysis.panels)])
     if note:
-        figure.supxlabel(note, fontsize=7, color="0.3", x=0.01, ha="left")
+        figure.supxlabel("\n".join(lines), fontsize=7, color="0.3", x=0.01, ha="left")
     return figure
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
-from epilens.analyses.tables import over_seeds, paper_rows, value_of, verdict
+from epilens.analyses.tables import over_seeds, paper_rows, value_of
+from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score
@@ -44,6 +45,9 @@ def compute(run: Run) -> pd.DataFrame:
         per_seed.min().to_numpy(),
         per_seed.max().to_numpy(),
     )
+    named = scores.assign(method="λ = " + scores["weight"].map("{:g}".format))
+    ends = ("λ = 0", "λ = 1")
+    frame.attrs["compared"] = [versus(named, "λ = 0.2", end, "macro_f1") for end in ends]
     return frame
 
 
@@ -62,14 +66,15 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     legend_inside(ax)
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """The locked weight beats both branches alone."""
     alone, locked, other = (value_of(frame, "macro_f1", weight=w) for w in (0.0, 0.2, 1.0))
     return verdict(
-        locked > max(alone, other),
+        judged(frame.attrs["compared"]),
         "at the locked weight 0.2, Macro-F1 (0.6371) exceeds PRQ-Net's (0.6282) and BCR-Net's "
         "(0.6248)",
-        f"{locked:.4f} against {alone:.4f} and {other:.4f}",
+        f"{locked:.4f} against {alone:.4f} and {other:.4f}; "
+        f"{'; '.join(told(c, 4) for c in frame.attrs['compared'])}",
     )
 
 
@@ -84,6 +89,7 @@ ENTRIES = (
         keys=("weight",),
         paper=PAPER,
         formats={"weight": "g"},
+        higher=METRICS,
         draw=draw,
     ),
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
-from epilens.analyses.tables import CORE, HEADINGS, paper_rows, value_of, verdict
+from epilens.analyses.tables import CORE, HEADINGS, paper_rows, value_of
+from epilens.analyses.verdicts import Outcome, Verdict, verdict
 from epilens.evaluation.resampling import permute_within_patients
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
@@ -60,17 +62,24 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     legend_inside(ax, loc="upper left")
 
 
-def claim(frame: pd.DataFrame) -> str:
+def claim(frame: pd.DataFrame) -> Verdict:
     """CDEL needs BCR-Net's own order of channels."""
     row = frame.set_index("metric").loc["macro_f1"]
     also = [HEADINGS[m] for m in frame.loc[frame["p"] < 0.05, "metric"] if m != "macro_f1"]
     return verdict(
-        bool(row["p"] < 0.05),
+        _outcome(float(row["p"])),
         "shuffling BCR-Net within patients lowers Macro-F1 from 0.6371 to 0.6068 on average, p = "
         "0.001",
         f"from {row['observed']:.4f} to {row['null_mean']:.4f}, p = {row['p']:.3f}; p is below "
-        f"0.05 for {', '.join(also) or 'no other metric'} too",
+        f"0.05 for {', '.join(also) + ' too' if also else 'no other metric'}",
     )
+
+
+def _outcome(p: float) -> Outcome:
+    """One-sided p: at the other end the shuffled scores would be the better ones."""
+    if isnan(p):
+        return Outcome.NOTHING
+    return Outcome.AGREE if p < 0.05 else Outcome.DIFFER if p > 0.95 else Outcome.SPREAD
 
 
 ENTRIES = (

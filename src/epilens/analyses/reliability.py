@@ -89,9 +89,9 @@ def claim(frame: pd.DataFrame) -> str:
     lowest = str(frame.loc[frame["brier"].idxmin(), "method"])
     nearest = str(frame.loc[frame["calibration_error"].idxmin(), "method"])
     return (
-        f"Beyond the paper. Lowest Brier score: {lowest} ({frame['brier'].min():.3f}, skill "
-        f"{frame['skill'].max():+.3f}, highest skill: {best(frame, 'skill')}); smallest "
-        f"calibration error: {nearest} ({frame['calibration_error'].min():.3f})."
+        f"Beyond the paper. Lowest Brier score: {title_of(lowest)} ({frame['brier'].min():.3f}, "
+        f"skill {frame['skill'].max():+.3f}, highest skill: {title_of(best(frame, 'skill'))}); "
+        f"smallest calibration error: {title_of(nearest)} ({frame['calibration_error'].min():.3f})."
     )
 
 
@@ -103,6 +103,7 @@ ENTRIES = (
         compute=compute,
         claim=claim,
         keys=("method",),
+        higher=("skill",),
         formats={"skill": "+.3f", "brier": ".3f", "calibration_error": ".3f"}
         | {f"ez_of_{20 * i}_{20 * i + 20}": ".2f" for i in range(5)},
         draw=draw,

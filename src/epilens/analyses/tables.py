@@ -28,6 +28,25 @@ HEADINGS: Mapping[str, str] = {
     "ez_percent": "EZ (%)",
     "nez_percent": "NEZ (%)",
     "ez_recall": "EZ recall",
+    "ez_recall_gain": "EZ recall beyond PRQ-Net's",
+    "ez_channels": "EZ channels",
+    "without_ez": "Patients without EZ here",
+    "percent": "Hardest channels (%)",
+    "seconds_a_cell": "Seconds a cell",
+    "input_gain": "Gain of the input alone",
+    "gap": "Less CDEL's",
+    "gap_low": "from",
+    "gap_high": "to",
+    "below_zero": "Draws below zero",
+    "null_mean": "Shuffled, mean",
+    "null_highest": "Shuffled, highest",
+    "macro_f1_lowest": "Lowest seed",
+    "macro_f1_highest": "Highest seed",
+    "estimate": "Difference",
+    "weight": "λ",
+    "title": "Method",
+    "brier": "Brier score",
+    **{f"ez_of_{20 * i}_{20 * i + 20}": f"EZ of {20 * i}-{20 * i + 20} %" for i in range(5)},
 }
 """How columns are called in print."""
 
@@ -117,11 +136,6 @@ def paper_text(columns: Sequence[str], text: str) -> pd.DataFrame:
 def with_sd(*metrics: str) -> list[str]:
     """Each metric followed by its SD: the order in which the paper prints them."""
     return [name for metric in metrics for name in (metric, f"{metric}_sd")]
-
-
-def verdict(agrees: bool, paper: str, here: str) -> str:
-    """One sentence: what the paper says, what is found here, whether the two agree."""
-    return f"The paper: {paper}. Here: {here}. {'They agree.' if agrees else 'They differ.'}"
 
 
 def value_of(frame: pd.DataFrame, column: str, **where: Any) -> float:

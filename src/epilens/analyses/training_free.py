@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.tables import best, by_method
+from epilens.analyses.tables import best, by_method, title_of
 from epilens.errors import LedgerError
 from epilens.evaluation.run import Run
 from epilens.methods import METHODS
@@ -38,7 +38,7 @@ def claim(frame: pd.DataFrame) -> str:
     gains = frame["gain"].dropna()
     added = f" Smoothing adds {gains.min():+.3f} to {gains.max():+.3f} AUROC." if len(gains) else ""
     return (
-        f"Beyond the paper. Highest AUROC of {len(raw)} training-free rows: {highest} "
+        f"Beyond the paper. Highest AUROC of {len(raw)} training-free rows: {title_of(highest)} "
         f"({raw['auroc'].max():.3f}).{added}"
     )
 
@@ -51,5 +51,7 @@ ENTRIES = (
         compute=compute,
         claim=claim,
         formats={"gain": "+.4f"},
+        higher=METRICS,
+        sorted_by="auroc",
     ),
 )

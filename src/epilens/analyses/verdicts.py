@@ -1,0 +1,109 @@
+"""Whether a cohort agrees with what the paper says, judged by the spread over patients.
+
+A claim of the kind "A is better than B" is held against a paired patient bootstrap of this cohort:
+its 95 % interval lies above zero (they agree), below zero (they differ), or holds zero (nothing
+can be told apart here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isnan
+
+import pandas as pd
+
+from epilens.analyses.tables import title_of
+from epilens.errors import LedgerError
+from epilens.evaluation.resampling import Comparison, compare_scores
+
+DRAWS = 2000
+"""Of the intervals behind a verdict; tables that show intervals draw as often as the paper."""
+FEWEST = 5
+"""Patients without whom an interval says nothing."""
+
+
+class Outcome(StrEnum):
+    """What a verdict ends with."""
+
+    AGREE = "They agree."
+    DIFFER = "They differ."
+    SPREAD = "No difference beyond the spread."
+    NOTHING = "Nothing can be said here."
+
+    @property
+    def counted(self) -> str:
+        """In a tally."""
+        return {
+            Outcome.AGREE: "agree with the paper",
+            Outcome.DIFFER: "differ",
+            Outcome.SPREAD: "no difference beyond the spread",
+            Outcome.NOTHING: "nothing to be said",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the paper says, what is found here, and how the two stand."""
+
+    outcome: Outcome
+    paper: str
+    here: str
+
+    def __str__(self) -> str:
+        return f"The paper: {self.paper}. Here: {self.here}. {self.outcome.value}"
+
+
+def verdict(outcome: Outcome | bool, paper: str, here: str) -> Verdict:
+    """A verdict; of counts that are the same or not, true or false is enough."""
+    if isinstance(outcome, bool):
+        outcome = Outcome.AGREE if outcome else Outcome.DIFFER
+    return Verdict(outcome, paper, here)
+
+
+def judged(comparisons: Iterable[Comparison | None]) -> Outcome:
+    """Of "each first beats its second": all intervals above zero, one below, or neither."""
+    known = [c for c in comparisons if c is not None and not isnan(c.estimate)]
+    known = [c for c in known if c.patients >= FEWEST]
+    if not known:
+        return Outcome.NOTHING
+    if any(c.high < 0 for c in known):
+        return Outcome.DIFFER
+    return Outcome.AGREE if all(c.low > 0 for c in known) else Outcome.SPREAD
+
+
+def versus(
+    scores: pd.DataFrame, a: str, b: str, metric: str, draws: int = DRAWS
+) -> Comparison | None:
+    """Method `a` less method `b`, paired over patients; None where no patient has the metric."""
+    try:
+        return compare_scores(scores, a, b, metric, draws)
+    except LedgerError:
+        return None
+
+
+def versus_best(scores: pd.DataFrame, method: str, metric: str) -> Comparison | None:
+    """A method less the best of the others in this metric."""
+    others = scores[scores["method"] != method]
+    means = others.groupby(["method", "patient"])[metric].mean().groupby("method").mean().dropna()
+    return versus(scores, method, str(means.idxmax()), metric) if len(means) else None
+
+
+def told(comparison: Comparison | None, digits: int = 3) -> str:
+    """A comparison in words: who, by how much, between what and what.
+
+    Examples
+    --------
+    >>> told(Comparison("cdel", "prq", "auroc", 0.02, -0.01, 0.05, 40, 0.1, 2000))
+    'CDEL less PRQ-Net +0.020 (95 % -0.010 to +0.050, 40 patients)'
+    >>> told(None)
+    'not defined'
+    """
+    if comparison is None:
+        return "not defined"
+    c, spec = comparison, f"+.{digits}f"
+    return (
+        f"{title_of(c.a)} less {title_of(c.b)} {c.estimate:{spec}} "
+        f"(95 % {c.low:{spec}} to {c.high:{spec}}, {c.patients} patients)"
+    )

@@ -1,0 +1,98 @@
+"""What a finished run gives: a frame of every analysis, figures, and why some are missing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import matplotlib
+import pandas as pd
+
+from epilens.analyses import ANALYSES, analyse
+from epilens.analyses.figures import all_figures, figure_of
+from epilens.errors import EpilensError, LedgerError
+from epilens.evaluation.run import Run
+from epilens.progress import StepFunction, Ticks
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a run gave: frames by analysis, and why others are missing."""
+
+    run: Run
+    frames: Mapping[str, pd.DataFrame]
+    missing: Mapping[str, str]
+
+    @property
+    def note(self) -> str:
+        """What must be said of every number here."""
+        return " ".join(self.run.caveats)
+
+
+def in_paper_s_order() -> list[str]:
+    """The audit first: nothing is shown of a run that fails it."""
+    return sorted(ANALYSES, key=lambda name: (name != "audit", _place(ANALYSES[name].shows)))
+
+
+def _place(shows: str) -> tuple[int, str]:
+    kinds = ("Audit", "Table", "Figure")
+    roman = any(c in "IVX" for c in shows.split(" ")[-1][:1])
+    kind = next((i for i, kind in enumerate(kinds) if shows.startswith(kind)), len(kinds))
+    return (10 * roman + kind, shows)
+
+
+def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
+    """Compute all analyses; a failed audit stops everything, what is lacking is noted."""
+    tick = Ticks.of(tick)
+    tick.expect(len(ANALYSES))
+    frames, missing = {}, {}
+    for name in in_paper_s_order():
+        try:
+            frames[name] = analyse(name, run)
+        except EpilensError as error:
+            missing[name] = str(error)
+        except Exception as error:
+            # A mistake of ours must be seen; one of a plugin must not take the page with it.
+            if (package := ANALYSES.origin(name).package) == "epilens":
+                raise
+            missing[name] = f"{package}: failed ({type(error).__name__}: {error})."
+        if name == "audit":
+            _require(frames, missing)
+        tick(name)
+    return Findings(run, frames, missing)
+
+
+def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> None:
+    if "audit" in missing:
+        raise LedgerError(missing["audit"])
+    failed = frames["audit"][~frames["audit"]["passed"]]
+    if len(failed):
+        failures = "; ".join(
+            f"{row.check} (expected {row.expected}, found {row.found})"
+            for row in failed.head(3).itertuples()
+        )
+        raise LedgerError(
+            f"audit: expected every check to pass, found {len(failed)} that fail: {failures}. No "
+            "table is made from this run; run it again."
+        )
+
+
+def drawn(findings: Findings) -> list[str]:
+    """Figures all of whose analyses are there."""
+    return [
+        name
+        for name, figure in all_figures().items()
+        if set(figure.analyses) <= set(findings.frames)
+    ]
+
+
+def figure_bytes(findings: Findings, name: str, kind: str) -> bytes:
+    """A figure as PDF, SVG or PNG."""
+    frames = {part: findings.frames[part] for part in all_figures()[name].analyses}
+    figure, content = figure_of(frames, findings.note), io.BytesIO()
+    # No date and no random names inside: the same run gives the same bytes.
+    stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(content, format=kind, dpi=200, metadata=stamp)
+    return content.getvalue()

@@ -1,0 +1,202 @@
+"""The reproduction page: one self-contained HTML file, read on a screen, a phone, or in print."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections import Counter
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from epilens.analyses import ANALYSES, outcome, sentence
+from epilens.analyses.figures import PaperFigure, all_figures
+from epilens.analyses.verdicts import Outcome
+from epilens.errors import DataError
+from epilens.evaluation.run import Run
+from epilens.report.findings import Findings, drawn, figure_bytes
+from epilens.report.glossary import GLOSSARY
+from epilens.report.page_tables import page_table
+from epilens.storage import own_file, write_atomically
+
+_SIGN = '<meta name="generator" content="EpiLENS">'
+_MARKS = {
+    Outcome.AGREE: ("agree", "agrees"),
+    Outcome.DIFFER: ("differ", "differs"),
+    Outcome.SPREAD: ("spread", "within the spread"),
+    Outcome.NOTHING: ("nothing", "nothing to be said"),
+}
+"""Class and words of the mark of an outcome."""
+
+
+def check_page(path: str | Path) -> Path:
+    """Refuse a place that is no HTML file, before anything is computed."""
+    if Path(path).suffix.lower() not in (".html", ".htm") or str(path).endswith("/"):
+        raise DataError(
+            f"{path}: expected the name of an HTML file, e.g. report.html, found another. "
+            "`epilens reproduce RUN --out DIR` writes a folder."
+        )
+    return own_file(path, _SIGN)
+
+
+def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:
+    """One self-contained HTML page; with `files`, it links the tables beside it."""
+    return write_atomically(own_file(path, _SIGN), page(findings, files))
+
+
+def page(findings: Findings, links: bool = False) -> str:
+    """The page as text; with `links`, to the tables beside it."""
+    # The audit was computed first and is long: it stands behind what it vouches for.
+    shown = sorted(findings.frames, key=lambda name: name == "audit")
+    pictures = {all_figures()[name].analyses[0]: name for name in drawn(findings)}
+    sections = []
+    for name in shown:
+        if name in pictures:
+            sections.append(_picture(findings, all_figures()[pictures[name]]))
+        sections.append(_section(findings, name, links))
+    sections += [_lacking(findings)] if findings.missing else []
+    pieces = {
+        "SIGN": _SIGN,
+        "STYLE": _style(),
+        "TITLE": html.escape(f"EpiLENS: {findings.run.plan.name}"),
+        "CAVEATS": "".join(f"<p>{html.escape(text)}</p>" for text in findings.run.caveats),
+        "TALLY": _tally(findings),
+        "FACTS": _facts(findings.run),
+        "LINKS": "".join(_link(findings, name) for name in shown),
+        "SECTIONS": "\n".join(sections),
+        "GLOSSARY": _glossary(),
+        "VERSION": html.escape(version("epilens")),
+    }
+    # In one pass, so that nothing inside a piece is taken for a placeholder.
+    return re.sub(r"@([A-Z]+)@", lambda match: pieces[match[1]], _PAGE)
+
+
+def _style() -> str:
+    return (files("epilens.report") / "reproduction.css").read_text(encoding="utf-8")
+
+
+def _tally(findings: Findings) -> str:
+    """How many claims of the paper this cohort agrees with, and which."""
+    outcomes = {name: outcome(name, frame) for name, frame in findings.frames.items()}
+    claimed = {name: one for name, one in outcomes.items() if one is not None and name != "audit"}
+    counts = Counter(claimed.values())
+    items = "".join(
+        f'<li class="{_MARKS[one][0]}"><b>{counts[one]}</b> {one.counted}: '
+        f"{_named(claimed, one)}</li>"
+        for one in Outcome
+        if counts[one]
+    )
+    audit = "passed" if findings.frames["audit"]["passed"].all() else "failed"
+    checks = len(findings.frames["audit"])
+    return (
+        f"<p>{len(claimed)} claims of the paper were held against this cohort. A difference counts "
+        "where its 95 % interval over patients does not hold zero.</p>"
+        f'<ul>{items}</ul><p>Audit: <a href="#audit">{checks} checks {audit}</a>.</p>'
+    )
+
+
+def _named(claimed: dict[str, Outcome], one: Outcome) -> str:
+    return ", ".join(
+        f'<a href="#{name}">{html.escape(ANALYSES[name].shows)}</a>'
+        for name, other in claimed.items()
+        if other is one
+    )
+
+
+def _mark(findings: Findings, name: str) -> str:
+    """A word and a colour for how the analysis stands to the paper."""
+    one = outcome(name, findings.frames[name])
+    if one is None:
+        return ""
+    kind, words = _MARKS[one]
+    return f'<span class="mark {kind}">{words}</span>'
+
+
+def _link(findings: Findings, name: str) -> str:
+    analysis = ANALYSES[name]
+    return (
+        f'<li><a href="#{name}">{html.escape(analysis.title)}</a> '
+        f"<small>{html.escape(analysis.shows)}</small> {_mark(findings, name)}</li>"
+    )
+
+
+def _facts(run: Run) -> str:
+    setting = run.setting
+    facts = {
+        "Patients": len(setting["patients"]),
+        "Centers": ", ".join(sorted({p["center"] for p in setting["patients"].values()})),
+        "Methods": len(run.methods),
+        "Seeds": ", ".join(map(str, run.plan.seeds)),
+        "Plan": setting["plan_digest"],
+        "Split": setting["split_digest"],
+        "Cohort": setting["cohort_digest"],
+    }
+    return "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(str(value))}</dd></div>"
+        for name, value in facts.items()
+    )
+
+
+def _picture(findings: Findings, figure: PaperFigure) -> str:
+    """A figure under its own heading; its panels link the tables of their numbers."""
+    coded = base64.b64encode(figure_bytes(findings, figure.name, "svg")).decode()
+    about = html.escape(f"{figure.shows}: {figure.title}")
+    tables = ", ".join(
+        f'<a href="#{name}">{html.escape(ANALYSES[name].title)}</a>' for name in figure.analyses
+    )
+    return (
+        f'<section id="figure-{figure.name}"><h2>{about}</h2>'
+        f'<p class="shows">Numbers: {tables}</p><figure><img alt="{about}" '
+        f'src="data:image/svg+xml;base64,{coded}"></figure></section>'
+    )
+
+
+def _section(findings: Findings, name: str, files: bool) -> str:
+    analysis, frame = ANALYSES[name], findings.frames[name]
+    links = " ".join(f'<a href="tables/{name}.{kind}">{kind}</a>' for kind in ("csv", "md", "tex"))
+    return (
+        f'<section id="{name}"><h2>{html.escape(analysis.title)} {_mark(findings, name)}</h2>'
+        f'<p class="shows">{html.escape(analysis.shows)} · <code>epilens analyse {name}</code>'
+        f"{' · ' + links if files else ''}</p>"
+        f'<p class="claim">{html.escape(sentence(name, frame, findings.run))}</p>'
+        f"{page_table(frame, analysis)}</section>"
+    )
+
+
+def _lacking(findings: Findings) -> str:
+    rows = "".join(
+        f"<li><b>{html.escape(ANALYSES[name].title)}</b>: {html.escape(why)}</li>"
+        for name, why in findings.missing.items()
+    )
+    return f'<section id="missing"><h2>Not in this run</h2><ul>{rows}</ul></section>'
+
+
+def _glossary() -> str:
+    return "".join(
+        f"<dt>{html.escape(term)}</dt><dd>{html.escape(text)}</dd>"
+        for term, text in GLOSSARY.items()
+    )
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+@SIGN@
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>@TITLE@</title>
+<style>
+@STYLE@</style></head><body>
+<h1>@TITLE@</h1>
+<div class="caveats">@CAVEATS@</div>
+<div class="tally">@TALLY@</div>
+<dl class="facts">@FACTS@</dl>
+<p>Brown numbers are what the paper reports on its 80 patients of four centers; bold ones are the
+best of their column. <a href="#glossary">What the words mean</a></p>
+<nav><ul>@LINKS@</ul></nav>
+@SECTIONS@
+<section id="glossary"><h2>What the words mean</h2><dl class="words">@GLOSSARY@</dl></section>
+<footer>EpiLENS @VERSION@. For research, not for diagnosis.</footer>
+</body></html>
+"""

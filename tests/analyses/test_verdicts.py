@@ -1,0 +1,106 @@
+"""Verdicts know noise: intervals decide, and nothing is said of nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from epilens.analyses import bootstrap, demographics, permutation, rich_inputs
+from epilens.analyses.verdicts import FEWEST, Outcome, judged, told, verdict, versus, versus_best
+from epilens.evaluation.resampling import Comparison
+
+
+def comparison(low, high, patients=20):
+    middle = (low + high) / 2
+    return Comparison("cdel", "prq", "macro_f1", middle, low, high, patients, 0.5, 100)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "outcome"),
+    [
+        ([(0.01, 0.03)], Outcome.AGREE),
+        ([(0.01, 0.03), (0.001, 0.2)], Outcome.AGREE),
+        ([(-0.03, -0.01)], Outcome.DIFFER),
+        ([(0.01, 0.03), (-0.03, -0.01)], Outcome.DIFFER),
+        ([(0.01, 0.03), (-0.01, 0.03)], Outcome.SPREAD),
+        ([(-0.0004, 0.0008)], Outcome.SPREAD),
+        ([], Outcome.NOTHING),
+    ],
+)
+def test_intervals_decide_and_not_point_estimates(intervals, outcome):
+    assert judged(comparison(*one) for one in intervals) is outcome
+
+
+def test_nothing_is_said_of_nothing():
+    assert judged([None]) is Outcome.NOTHING
+    assert judged([comparison(np.nan, np.nan)]) is Outcome.NOTHING
+    assert judged([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOTHING
+    assert told(None) == "not defined"
+
+
+def scores(gap, noise=0.01, patients=30):
+    """Two methods on the same patients, `a` better by `gap` give or take `noise`."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.4, 0.6, patients)
+    rows = [
+        {"method": method, "seed": seed, "patient": f"p{i:02d}", "macro_f1": value}
+        for seed in (1, 2)
+        for i in range(patients)
+        for method, value in (("b", base[i]), ("a", base[i] + gap + rng.normal(0, noise)))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_difference_within_the_noise_is_no_agreement():
+    assert judged([versus(scores(0.05), "a", "b", "macro_f1")]) is Outcome.AGREE
+    assert judged([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.SPREAD
+    assert judged([versus_best(scores(-0.05), "a", "macro_f1")]) is Outcome.DIFFER
+
+
+def test_the_best_of_the_others_is_what_a_method_is_held_against():
+    table = scores(0.05)
+    worse = table[table["method"] == "b"].assign(method="worse")
+    worse["macro_f1"] -= 0.2
+    best = versus_best(pd.concat([table, worse]), "a", "macro_f1")
+    assert best.b == "b"
+    assert versus_best(table[table["method"] == "a"], "a", "macro_f1") is None
+
+
+def test_counts_are_the_same_or_not():
+    assert str(verdict(True, "two", "two")) == "The paper: two. Here: two. They agree."
+    assert verdict(False, "two", "three").outcome is Outcome.DIFFER
+
+
+@pytest.mark.parametrize(
+    ("p", "outcome"),
+    [(0.001, "AGREE"), (0.4, "SPREAD"), (0.99, "DIFFER"), (np.nan, "NOTHING")],
+)
+def test_a_p_value_that_says_nothing_is_no_disagreement(p, outcome):
+    row = {"metric": "macro_f1", "observed": 0.6, "null_mean": 0.59, "p": p}
+    assert permutation.claim(pd.DataFrame([row])).outcome is Outcome[outcome]
+
+
+def test_richer_inputs_that_may_be_better_are_not_called_better():
+    def outcome(low, high):
+        frame = pd.DataFrame({"method": ["rich/hfo", "cdel"], "gap": [(low + high) / 2, 0.0]})
+        frame.attrs["compared"] = [comparison(low, high)]
+        return rich_inputs.claim(frame).outcome
+
+    assert outcome(-0.1, -0.05) is Outcome.AGREE
+    assert outcome(-0.1, 0.05) is Outcome.AGREE
+    assert outcome(-0.05, 0.1) is Outcome.SPREAD
+    assert outcome(0.05, 0.1) is Outcome.DIFFER
+
+
+def test_patients_whom_the_paper_does_not_name_are_not_compared():
+    frame = pd.DataFrame({"patient": ["sub-X1", "sub-X2"], "modality": ["SEEG", "SEEG"]})
+    told = demographics.claim(frame)
+    assert told.outcome is Outcome.NOTHING
+    assert "0 of" not in str(told)
+
+
+def test_one_interval_below_zero_is_a_difference():
+    rows = [vars(comparison(0.01, 0.02)), vars(comparison(-0.2, -0.1))]
+    frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
+    assert bootstrap.claim(frame).outcome is Outcome.DIFFER
