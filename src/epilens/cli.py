@@ -383,6 +383,26 @@ def train(
 
 
 @app.command()
+def onset(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Recordings, or runs of a BIDS dataset.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Suggest where seizures begin, how sure that is, and which contacts began first.
+
+    From the signal alone; nothing is taken as an onset. Research use only, not for diagnosis.
+    """
+    from epilens.report.onsets import find_onsets, onsets_json, print_onsets
+
+    found = find_onsets(files)
+    if as_json:
+        typer.echo(json.dumps(onsets_json(found), indent=1, ensure_ascii=False))
+    else:
+        print_onsets(found)
+
+
+@app.command()
 def localize(
     given: Annotated[
         list[str],

@@ -79,8 +79,8 @@ def open_source(given: str | Path | BaseRaw | Recording, exclude: Sequence[str] 
         return _of_recording(given, exclude)
     if isinstance(given, str | Path):
         path = _signal_at(Path(given))
-        raw, notes = open_raw(path)
         try:
+            raw, notes = open_raw(path)
             return _of_raw(raw, path, tuple(notes), exclude)
         except DataError as error:
             raise DataError(f"{path.name}: {error}") from error

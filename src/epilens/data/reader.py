@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,8 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
     import mne
 
     _check_files(path)
-    with warnings.catch_warnings(record=True) as caught:
+    # MNE also logs to stdout, which carries one thing: what the user asked for.
+    with warnings.catch_warnings(record=True) as caught, redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
         try:
             raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
