@@ -7,6 +7,7 @@ and an electrode by consecutive numbers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
@@ -39,6 +40,11 @@ _SPARE = {"RQ"}
 """Names of spare inputs, one or two of them."""
 _SHAFT = 4
 """Consecutive contacts that make an electrode."""
+
+MEANT_TWICE = frozenset(
+    {"DC", "BP", "PR", "LEG", "CHIN", "BEAT", "THOR", "ABDO", "MARK", "MKR", "RESP"}
+)
+"""Words for other inputs (blood pressure, pulse rate) that people also call electrodes by."""
 
 SCALP = "is a scalp electrode by its name (10-20)"
 UNUSED = "is an unused input of the recorder by its name"
@@ -81,6 +87,38 @@ def not_contacts(names: Collection[str]) -> dict[str, str]:
         elif len(electrodes) > 1 and len(contacts) == 1 and len(groups[contacts[0].shaft]) == 1:
             reasons[name] = ALONE
     return reasons
+
+
+def electrodes_called_like_inputs(names: Collection[str], others: Collection[str]) -> set[str]:
+    """Which of `names` (BP, DC, LEG, ... with a number) are an electrode of the file all the same.
+
+    Where four or more follow each other from 1 on, and are spelt as the contacts of the other
+    electrodes are: recorders write their own inputs in their own way (`POL DC01` beside `EEG A1`).
+
+    Examples
+    --------
+    >>> sorted(electrodes_called_like_inputs(["BP1", "BP2", "BP3", "BP4", "PR"], ["A1", "A2"]))
+    ['BP1', 'BP2', 'BP3', 'BP4']
+    >>> electrodes_called_like_inputs(["DC01", "DC02", "DC03", "DC04"], ["A1", "A2"])
+    set()
+    """
+    usual = {_spelling(name) for name in others if (c := parse_contact(name)) and c.number < 10}
+    groups: dict[str, dict[int, str]] = {}
+    for name in names:
+        if (contact := parse_contact(name)) is not None and contact.shaft in MEANT_TWICE:
+            groups.setdefault(contact.shaft, {})[contact.number] = name
+    return {
+        name
+        for numbers in groups.values()
+        if all(n in numbers for n in range(1, _SHAFT + 1)) and _spelling(numbers[1]) in usual
+        for name in numbers.values()
+    }
+
+
+def _spelling(name: str) -> tuple[str, bool]:
+    """What stands around a contact's name, and whether its number has a zero in front."""
+    plain = plain_name(name)
+    return name.replace(plain, "").upper(), bool(re.search(r"(?<!\d)0\d+$", plain))
 
 
 def _upper_sides(name: str) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epilens.data.audit import AuditRow, shown_label
 from epilens.data.contacts import parse_contact
-from epilens.data.inputs import not_contacts
+from epilens.data.inputs import MEANT_TWICE, electrodes_called_like_inputs, not_contacts
 from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import montage_positions
 from epilens.data.reader import annotations_of, open_raw
@@ -26,6 +26,9 @@ _OTHER = re.compile(
     r"|pulse|pleth|beat|bp|pr|annot|photic|patient|airflow|thor|abdo|snore|chin|leg)[\s_-]*\d*\b",
     re.IGNORECASE,
 )
+
+
+NOT_IEEG = "is no iEEG channel by its type or name"
 
 
 class OutsideError(OnsetError):
@@ -94,18 +97,33 @@ def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]
     A type that only implanted contacts have says more than any name; where the type is unsaid (EDF
     knows none), the names of all channels together tell.
     """
-    stripped = [name.strip() for name in names]
-    unsaid = zip(stripped, kinds, strict=True)
-    others = not_contacts([n for n, kind in unsaid if kind == "eeg" and not _OTHER.match(n)])
+    kind_of = {name.strip(): kind for name, kind in zip(names, kinds, strict=True)}
+    contacts = _by_name(kind_of)
+    others = not_contacts([name for name in contacts if kind_of[name] == "eeg"])
     reasons = {}
-    for name, kind in zip(stripped, kinds, strict=True):
-        if kind not in _IEEG or _OTHER.match(name):
-            reasons[name] = "is no iEEG channel by its type or name"
+    for name in kind_of:
+        if name not in contacts:
+            reasons[name] = NOT_IEEG
         elif parse_contact(name) is None:
             reasons[name] = "has no contact number in its name"
         elif name in others:
             reasons[name] = others[name]
     return reasons
+
+
+def _by_name(kind_of: Mapping[str, str]) -> list[str]:
+    """Channels of iEEG type that are not called as other inputs are, or are electrodes so called.
+
+    kind_of : type of every channel, in the order of the file.
+    """
+    ieeg = [name for name, kind in kind_of.items() if kind in _IEEG]
+    rest = [name for name in ieeg if not _OTHER.match(name)]
+    electrodes = electrodes_called_like_inputs(set(ieeg) - set(rest), rest)
+    for name in set(ieeg) - set(rest):
+        contact = parse_contact(name)
+        if kind_of[name] != "eeg" and contact is not None and contact.shaft in MEANT_TWICE:
+            electrodes.add(name)
+    return [name for name in ieeg if name in electrodes or not _OTHER.match(name)]
 
 
 def contacts_of_raw(
