@@ -99,6 +99,9 @@ def _notes(evidence: Evidence, source: Source) -> list[Caution]:
     if left_out := len(evidence.left_out):
         many = "1 seizure was" if left_out == 1 else f"{left_out} seizures were"
         texts.append(f"{many} left out; the list of seizures says why.")
+    if dropped := len(evidence.dropped):
+        many = "1 channel is" if dropped == 1 else f"{dropped} channels are"
+        texts.append(f"{many} left out; the list of channels says why. Is a contact among them?")
     if "has_position" in cube and not cube["has_position"].values.all():
         texts.append(
             f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts have a "
