@@ -16,7 +16,7 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize")
-LONG = ("cohort", "simulation", "real", "learning")
+LONG = ("cohort", "simulation", "real", "learning", "onset")
 WITH_ARGUMENTS = ("real", "learning")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"

@@ -124,6 +124,15 @@ def test_an_artefact_of_one_contact_is_no_candidate():
     assert propose_onsets(recording(x)) == ()
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_movement_of_the_whole_array_is_not_sure(seed):
+    x, rng = background(seed=seed), np.random.default_rng(seed)
+    part = slice(round(60 * FS), round(85 * FS))
+    x[:, part] *= 4
+    x[:, part] += 300 * rng.normal(size=(1, round(25 * FS)))
+    assert all(found.sure < 0.5 for found in propose_onsets(recording(x)))
+
+
 @pytest.mark.parametrize("fs", [128.0, 250.0, 999.41, 2048.0])
 def test_any_rate_will_do(fs):
     x = seizure(background(fs=fs), FOCAL, fs)

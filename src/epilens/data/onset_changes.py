@@ -46,6 +46,10 @@ class Change:
     """In units of the contacts' own variation."""
     first: tuple[int, ...]
     """Contacts that take part from the beginning, the first one first."""
+    apart_s: float = 0.0
+    """Between early and late contacts (20th and 80th percentile): artefacts begin all at once."""
+    stays: float = 0.0
+    """Share of the 20 s after it in which the leading contacts keep half of their height."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,23 @@ def _change(steady: Floats, z: Floats, peak: int, size: float, block_s: float) -
     risen = np.clip((steady - usual) / np.hypot(spread, 0.1), -4 * _MOST_Z, 4 * _MOST_Z)
     order = np.argsort(-z, kind="stable")
     leading = order[: max(min(3, len(z)), math.ceil(_LEADING * len(z)))]
-    begin = hinge(risen[leading].mean(axis=0), peak, block_s)
-    return Change(begin, size, _first(risen, order, begin, peak, block_s))
+    curve = risen[leading].mean(axis=0)
+    begin = hinge(curve, peak, block_s)
+    starts = {int(contact): _start(risen[contact], peak, block_s) for contact in order}
+    part = [float(at) for c, at in starts.items() if z[c] > 1.0 and at is not None]
+    early, late = np.quantile(part, [0.2, 0.8]) if part else (0.0, 0.0)
+    latest = begin + 5.0 / block_s
+    first = [(at, c) for c, at in starts.items() if at is not None and at <= latest]
+    ten = sorted(first, key=lambda pair: pair[0])[:10]
+    after = curve[int(begin) : int(begin) + _blocks(20.0, block_s)]
+    height = curve[int(begin) : peak + _blocks(6.0, block_s)].max()
+    return Change(
+        begin,
+        size,
+        tuple(c for _, c in ten),
+        float(late - early) * block_s,
+        float((after > 0.5 * height).mean()),
+    )
 
 
 def hinge(u: Floats, peak: int, block_s: float) -> float:
@@ -184,21 +203,13 @@ def hinge(u: Floats, peak: int, block_s: float) -> float:
     return float(low + np.where(fit > 0, left, np.inf).argmin())
 
 
-def _first(
-    risen: Floats, order: NDArray[np.intp], begin: float, peak: int, block_s: float
-) -> tuple[int, ...]:
-    """Contacts that have risen within five seconds of the beginning, at most ten, in their order.
+def _start(u: Floats, peak: int, block_s: float) -> int | None:
+    """Block at which a contact has risen; None where it has not.
 
-    A contact has risen where it is above two of its own variations and a fifth of its height, and
-    stays there until its height.
+    It is above two of its own variations and a fifth of its height, and stays there until then.
     """
-    top = min(risen.shape[1] - 1, peak + _blocks(6.0, block_s))
-    latest, found = begin + 5.0 / block_s, []
-    for contact in order:
-        u = risen[contact]
-        summit = peak + int(u[peak : top + 1].argmax())
-        below = np.flatnonzero(u[: summit + 1] <= max(2.0, 0.2 * u[summit]))
-        start = int(below[-1]) + 1 if len(below) else 0
-        if start <= min(summit, latest):
-            found.append((start, contact))
-    return tuple(int(contact) for _, contact in sorted(found, key=lambda pair: pair[0])[:10])
+    top = min(len(u) - 1, peak + _blocks(6.0, block_s))
+    summit = peak + int(u[peak : top + 1].argmax())
+    below = np.flatnonzero(u[: summit + 1] <= max(2.0, 0.2 * u[summit]))
+    start = int(below[-1]) + 1 if len(below) else 0
+    return start if start <= summit else None
