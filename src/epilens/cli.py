@@ -423,7 +423,10 @@ def localize(
         str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
     ] = "",
     patient: Annotated[str, typer.Option(help="Code of the patient: letters and digits.")] = "",
-    exclude: Annotated[list[str] | None, typer.Option(help="Channel to leave out.")] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Channel to leave out, or a TSV of them (name, status)."),
+    ] = None,
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",

@@ -10,10 +10,11 @@ import pytest
 from asking import asked, told
 
 from epilens.app.cases import cases_of
-from epilens.app.desk import Notebook, set_desk, take_alone
+from epilens.app.desk import Notebook, set_desk
 from epilens.app.review import make_review
 from epilens.app.server import StaleError
 from epilens.errors import DataError, EpilensError
+from epilens.locks import alone_in
 
 
 def only_numbers(tree):
@@ -72,14 +73,13 @@ def test_a_full_disk_is_told(notebook, monkeypatch):
 
 def test_a_second_process_is_kept_out(tmp_path, tiny):
     desk = set_desk(cases_of([tiny]), tmp_path / "out")
-    code = (
-        "import sys\nfrom epilens.app.desk import set_desk, take_alone\n"
-        f"take_alone(set_desk((), {str(tmp_path / 'out')!r}))"
-    )
-    with take_alone(desk):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert "expected a folder that no other review uses" in done.stderr
-    take_alone(desk).close()
+    patient = str(sorted((tiny / "north").glob("sub-*"))[0])
+    command = [sys.executable, "-m", "epilens", "review", patient, "--out", str(desk.out)]
+    with alone_in(desk.out):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "expected to be the only one who writes there" in done.stderr
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path, tiny):

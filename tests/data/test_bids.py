@@ -489,7 +489,18 @@ def test_a_given_onset_that_is_no_number_is_refused(tmp_path, at):
         read_onsets(path)
 
 
-def test_two_given_onsets_of_one_run_are_refused(tmp_path):
+def test_two_given_onsets_of_one_run_are_two_seizures(tmp_path):
+    root = write_tree(tmp_path / "tree", kind=None)
+    (run,) = read_bids(root).runs
+    plan = with_onsets(root, ("01", "01", 40.0), ("01", run.entity, 25.0), ("01", "01", 9999.0))
+    recordings = read_bids(root, plan=plan)
+    assert [seizure.onset.onset_s for seizure in recordings.runs] == [25.0, 40.0]
+    assert [seizure.name for seizure in recordings.runs] == [run.name, f"{run.name}+2"]
+    assert len({seizure.path for seizure in recordings.runs}) == 1
+    assert "onset inside the recording" in whys(recordings, what="seizure")[0]
+
+
+def test_two_given_onsets_of_one_seizure_are_refused(tmp_path):
     rows = [{"patient": "01", "run": run, "onset_s": 3} for run in ("1", "run-01")]
     path = write_tsv(tmp_path / "o.tsv", rows)
     with pytest.raises(DataError, match="found a second row"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from epilens.errors import DataError
-from epilens.report.localized import split_source
+from epilens.report.localized import split_names, split_source
 
 
 def test_a_method_or_a_model_comes_first(tmp_path):
@@ -32,3 +32,19 @@ def test_a_model_that_is_not_there_is_not_taken_for_a_recording():
 def test_a_method_without_recordings_is_told():
     with pytest.raises(DataError, match="expected recordings after fragility, found none"):
         split_source(["fragility"])
+
+
+def test_channels_to_leave_out_by_name_and_by_table(tmp_path):
+    table = tmp_path / "channels.tsv"
+    table.write_text("name\tstatus\nA1\tbad\nA2\tgood\n'=B1\tBAD\n")
+    assert split_names(["C1, C2", str(table)]) == ["C1", "C2", "A1", "=B1"]
+    table.write_text("name\nA1\nA2\n")
+    assert split_names([str(table)]) == ["A1", "A2"]
+
+
+def test_a_table_of_channels_that_is_none_is_told(tmp_path):
+    with pytest.raises(DataError, match="expected a table of channels, found nothing"):
+        split_names([str(tmp_path / "gone.tsv")])
+    (tmp_path / "x.tsv").write_text("a\tb\n1\t2\n")
+    with pytest.raises(DataError, match="expected a column name, found a, b"):
+        split_names([str(tmp_path / "x.tsv")])

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from epilens.app.cases import Case, TraceFile
 from epilens.app.server import AbsentError, StaleError
 from epilens.data.sidecars import read_json
-from epilens.errors import DataError, EpilensError
+from epilens.errors import DataError
 from epilens.storage import own_folder, write_atomically
 
 KIND = "a review"
@@ -113,24 +113,3 @@ class Desk:
 def set_desk(cases: Sequence[Case], out: str | Path, models: Sequence[Path] = ()) -> Desk:
     """A desk on a folder of ours."""
     return Desk(tuple(cases), own_folder(out, KIND).resolve(), tuple(models))
-
-
-def take_alone(desk: Desk) -> IO[str]:
-    """Keep every other process from the folder as long as the returned file is open.
-
-    The lock goes with the process, also when it is killed.
-    """
-    file = (desk.out / ".lock").open("w")
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise EpilensError(
-            f"{desk.out}: expected a folder that no other review uses, found one that runs. Use "
-            "its address, or end it first."
-        ) from None
-    return file

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 from epilens.app.desk import Desk, Notebook, Noted
 from epilens.data.channel_suggestions import What
-from epilens.data.intake import APART_S
+from epilens.data.onset import APART_S
 from epilens.data.sidecars import natural
 from epilens.errors import DataError
 from epilens.report.derivative import DISCLAIMER, cell

@@ -13,10 +13,11 @@ from starlette.routing import BaseRoute, Route
 from epilens.app.bench import Bench
 from epilens.app.bench_routes import bench_routes
 from epilens.app.cases import Case, TraceFile
-from epilens.app.desk import Desk, set_desk, take_alone
+from epilens.app.desk import Desk, set_desk
 from epilens.app.marks import FileMarks, MarkBook, PatientMarks
 from epilens.app.server import LocalServer, data, page
 from epilens.app.traces import trace_routes
+from epilens.locks import alone_in
 from epilens.report.derivative import DISCLAIMER
 
 
@@ -54,5 +55,5 @@ def review(
 ) -> None:
     """Serve until the user stops it; one process at a time has the folder."""
     desk = set_desk(cases, out, models)
-    with take_alone(desk):
+    with alone_in(desk.out):
         make_review(desk, port).serve(tell)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epilens.data.audit import AuditRow
 from epilens.data.bids import scan_patient
-from epilens.data.onset import Onset
+from epilens.data.onset import APART_S, Onset
 from epilens.data.plain import OutsideError, plain_run
 from epilens.data.positions import place_contacts
 from epilens.data.recording import Recording, SeizureRun, pick, read_run
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _Source = TypeVar("_Source")
 
-APART_S = 10.0
-"""Onsets of one file that lie closer are one seizure marked twice, or a slip."""
 UNREADABLE = "could not be read (the command line says why)"
 
 

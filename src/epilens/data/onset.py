@@ -21,6 +21,8 @@ from functools import lru_cache
 from epilens.data.contacts import plain_marks
 from epilens.errors import OnsetError
 
+APART_S = 10.0
+"""Onsets of one file that lie closer are one seizure marked twice, or a slip."""
 SAME_ONSET_S = 2.0
 """Markers of one rule that lie closer than this mean one onset: the first of them."""
 GIVEN, TABLED = "given by the user", "given in a table of onsets"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from epilens.data.audit import AuditRow, known_word, shown_label
 from epilens.data.labels import Zones
-from epilens.data.onset import Event, Onset
+from epilens.data.onset import APART_S, Event, Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
@@ -220,7 +221,10 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
 
 
 def read_onsets(path: Path) -> dict[tuple[str, str], float]:
-    """The user's onsets: (patient, run) → seconds. A run is `01`, `run-01` or its full name."""
+    """The user's onsets: (patient, run) → seconds. A run is `01`, `run-01` or its full name.
+
+    Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
+    """
     if is_hidden(path) or not path.exists():
         raise DataError(f"onsets {path}: expected a TSV, found nothing. Check the path.")
     table = read_table(path)
@@ -230,17 +234,32 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
             f"onsets {path}: expected columns patient, run, onset_s, found "
             f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
         )
-    onsets: dict[tuple[str, str], float] = {}
+    by_run: dict[tuple[str, str], list[float]] = {}
     for row in table.to_dict("records"):
         onset_s = as_number(row["onset_s"])
-        key = onset_key(row["patient"], row["run"])
-        if onset_s is None or key in onsets:
+        if onset_s is None:
             raise DataError(
                 f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
-                f"{'a second row' if key in onsets else repr(row['onset_s'])}. Mend this row."
+                f"{row['onset_s']!r}. Mend this row."
             )
-        onsets[key] = onset_s
-    return onsets
+        by_run.setdefault(onset_key(row["patient"], row["run"]), []).append(onset_s)
+    for (patient, run), onsets_s in by_run.items():
+        onsets_s.sort()
+        if any(after - before < APART_S for before, after in pairwise(onsets_s)):
+            raise DataError(
+                f"onsets {path}: expected seizures {APART_S:g} s or more apart in one run, found a "
+                f"second row for {patient} {run} that is closer. Remove one."
+            )
+    return {
+        (patient, seizure_name(run, number)): onset_s
+        for (patient, run), onsets_s in by_run.items()
+        for number, onset_s in enumerate(onsets_s, start=1)
+    }
+
+
+def seizure_name(run: str, number: int) -> str:
+    """A run's name for its first seizure; `…+2` for the second."""
+    return run if number == 1 else f"{run}+{number}"
 
 
 def onset_key(patient: str, run: str) -> tuple[str, str]:

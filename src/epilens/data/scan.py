@@ -28,6 +28,7 @@ from epilens.data.runs import (
     run_name,
     run_number,
     runs_among,
+    seizure_name,
     signal_file,
 )
 from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
@@ -128,7 +129,13 @@ class Scan:
             name,
             center,
             participant,
-            tuple(run.seizure(center, self._simulated, zones, positions) for run in usable),
+            tuple(
+                seizure
+                for run in usable
+                for seizure in self._seizures(
+                    run.seizure(center, self._simulated, zones, positions)
+                )
+            ),
             len(ictal) - len(usable),
             tuple(channels),
             zones.ez,
@@ -137,6 +144,21 @@ class Scan:
             zones.soz,
             zones.resected,
         )
+
+    def _seizures(self, run: SeizureRun) -> list[SeizureRun]:
+        """A run, and its further seizures where the onset table has several of it."""
+        key = run.name if (run.patient, run.name) in self._onsets else run.entity
+        seizures, number = [run], 2
+        while (onset_s := self._onsets.get((run.patient, f"{key}+{number}"))) is not None:
+            name = seizure_name(run.name, number)
+            try:
+                onset = check_onset(Onset.given(onset_s, TABLED), run.duration_s, self.plan)
+                entity = seizure_name(run.entity, number)
+                seizures.append(replace(run, name=name, entity=entity, onset=onset))
+            except DataError as error:
+                self.rows.append(AuditRow("seizure", str(error), run.patient, name))
+            number += 1
+        return seizures
 
     def _center(self, participant: dict[str, str]) -> str:
         named = participant.get("center") or participant.get("site")

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from epilens.data.sidecars import as_number, read_text
+from epilens.data.sidecars import as_number, read_table, read_text
 from epilens.errors import DataError, OnsetError
 from epilens.localization import Request
 from epilens.report.derivative import KIND
+from epilens.spreadsheet import plain
 from epilens.storage import check_folder
 from epilens.terminal import progress, say
 
@@ -78,8 +79,25 @@ def read_onset_list(given: Sequence[str]) -> list[float]:
 
 
 def split_names(given: Sequence[str]) -> list[str]:
-    """Names that were given one by one or with commas."""
-    return [name.strip() for text in given for name in text.split(",") if name.strip()]
+    """Names that were given one by one or with commas; a table of channels gives its bad ones."""
+    pieces = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    tables = {piece for piece in pieces if Path(piece).suffix.lower() == ".tsv"}
+    names = ((_bad_channels(Path(one)) if one in tables else [one]) for one in pieces)
+    return [name for some in names for name in some]
+
+
+def _bad_channels(path: Path) -> list[str]:
+    """Channels that a table (name, status) calls bad; all of it, where it says no status."""
+    if not path.is_file():
+        raise DataError(f"{path}: expected a table of channels, found nothing. Check the path.")
+    table = read_table(path)
+    if "name" not in table:
+        raise DataError(
+            f"{path}: expected a column name, found {', '.join(table.columns)}. Is it the right "
+            "table?"
+        )
+    rows = table if "status" not in table else table[table["status"].str.lower() == "bad"]
+    return [plain(name) for name in rows["name"] if name]
 
 
 def read_resection(given: str) -> str | None:
