@@ -77,7 +77,7 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
     if not files:
         raise DataError("review: expected recordings, found none. Name files or a BIDS dataset.")
     return tuple(
-        Case(patient, tuple(sorted(of.values(), key=lambda one: natural(one.name))))
+        Case(patient, tuple(sorted(of.values(), key=lambda one: natural(one.shown))))
         for patient, of in sorted(files.items(), key=lambda item: natural(item[0]))
     )
 

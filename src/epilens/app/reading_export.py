@@ -94,12 +94,12 @@ def page_with_readings(page: str, readings: Readings, run: int, contacts: Sequen
 
 def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -> str:
     heads = "".join(
-        f"<th>{as_text(reader)}<br>{as_text(one.signed_on)}, version {one.version}</th>"
+        f'<th class="left">{as_text(reader)}<br>{as_text(one.signed_on)}, version {one.version}</th>'
         for reader, one in signed.items()
     )
     rows = "\n".join(
-        f"<tr><td>{rank}</td><td>{as_text(name)}</td>"
-        + "".join(f"<td>{_said(one, name)}</td>" for one in signed.values())
+        f'<tr><td>{rank}</td><td class="left">{as_text(name)}</td>'
+        + "".join(f'<td class="left">{_said(one, name)}</td>' for one in signed.values())
         + "</tr>"
         for rank, name in enumerate(contacts, start=1)
         if any(_said(one, name) for one in signed.values())
@@ -111,7 +111,7 @@ def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -
     return f"""<section class="card about" id="readings" aria-labelledby="readings-title">
 <div class="card-head"><h2 id="readings-title">Read and signed</h2></div>
 <div class="pad">{told}
-<table><thead><tr><th>Rank</th><th>Contact</th>{heads}</tr></thead>
+<table><thead><tr><th>Rank</th><th class="left">Contact</th>{heads}</tr></thead>
 <tbody>
 {rows}
 </tbody></table>
@@ -125,6 +125,9 @@ def _said(one: Reading, name: str) -> str:
     return as_text(", ".join(part for part in parts if part))
 
 
+_OF = {"Cohen": "Cohen's", "Fleiss": "Fleiss'"}
+
+
 def in_words(what: str, found: Agreement) -> str:
     """One sentence on an agreement, with its counts."""
     of = {"verdicts": "the verdicts", "plan": "the resection plans"}[what]
@@ -132,6 +135,6 @@ def in_words(what: str, found: Agreement) -> str:
     value = "not defined" if found.kappa is None else f"{found.kappa:.2f}"
     left = f"; {found.left_out} that not all of them judged do not count" if found.left_out else ""
     return (
-        f"Agreement of {who} on {of}: {found.kind}'s κ {value} "
+        f"Agreement of {who} on {of}: {_OF[found.kind]} κ {value} "
         f"({found.same} of {found.contacts} contacts the same{left})."
     )

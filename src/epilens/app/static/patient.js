@@ -6,7 +6,7 @@ import { readView } from './read.js';
 
 const code = new URLSearchParams(location.search).get('case') || '';
 const at = (id) => document.getElementById(id);
-const state = { runs: [], shown: 0, tab: 'page', polling: 0 };
+const state = { runs: [], told: '', shown: 0, tab: 'page', polling: 0 };
 const where = (path, query) => `${path}?${new URLSearchParams({ case: code, ...query })}`;
 
 function times(onsets) {
@@ -20,9 +20,10 @@ function runRow(run) {
     ? el('button', { class: 'link', onclick: () => choose(run.number) }, `Run ${run.number}`) : `Run ${run.number}`;
   const onsets = run.recordings.map((one) => el('div', {}, `${one.shown}: ${times(one.onsets_s)}`));
   const told = { running: 'running …', done: 'done', failed: run.state.problem, interrupted: 'interrupted: run it again' };
-  return el('tr', { class: run.number === state.shown ? 'is-shown' : '', 'data-run': String(run.number) }, el('td', {}, number), el('td', {}, run.title),
-    el('td', {}, ...onsets), el('td', {}, run.exclude.join(', ') || '–'), el('td', {}, run.begun_at.slice(0, 16).replace('T', ' ')),
-    el('td', { class: run.state.kind === 'failed' ? 'problem' : '' }, told[run.state.kind]));
+  const cell = (title, ...inside) => el('td', { 'data-title': title }, ...inside);
+  return el('tr', { class: run.number === state.shown ? 'is-shown' : '', 'data-run': String(run.number) }, cell('Run', number), cell('Ranked by', run.title),
+    cell('Onsets', ...onsets), cell('Left out', run.exclude.join(', ') || '–'), cell('Begun (UTC)', run.begun_at.slice(0, 16).replace('T', ' ')),
+    cell('State', el('span', { class: run.state.kind === 'failed' ? 'problem' : '' }, told[run.state.kind])));
 }
 
 function drawMarks(told) {
@@ -30,7 +31,7 @@ function drawMarks(told) {
   const words = marked.map((file) => `${file.shown}: ${times(file.onsets_s)}`).join('; ');
   const bad = told.exclude.length ? ` Left out: ${told.exclude.join(', ')}.` : '';
   at('marks').textContent = (words ? `Marked now: ${words}.` : 'No onset is marked: those of the files or the dataset are used.') + bad;
-  at('traces').replaceChildren(...told.files.map((file) => el('a', { href: where('trace', { file: file.name }) }, `Traces of ${file.shown}`)).slice(0, 12));
+  at('traces').replaceChildren(...told.files.map((file) => el('a', { href: where('trace', { file: file.name }) }, `Traces of ${file.shown}`)));
 }
 
 function drawProgress() {
@@ -46,6 +47,11 @@ function drawProgress() {
 
 async function load() {
   const told = await ask(where('api/runs', {}));
+  clearTimeout(state.polling);
+  const busy = told.runs.some((run) => run.state.kind === 'running');
+  state.polling = setTimeout(() => load().catch(show), busy ? 500 : 5000); // another window may run or mark
+  if (JSON.stringify(told) === state.told) return;
+  state.told = JSON.stringify(told);
   const before = done().length;
   state.runs = told.runs;
   at('title').textContent = told.patient;
@@ -55,10 +61,9 @@ async function load() {
   at('runs').tBodies[0].replaceChildren(...[...state.runs].reverse().map(runRow));
   at('runs').hidden = !state.runs.length;
   const ready = done();
-  if (ready.length && (!state.shown || ready.length > before)) await choose(ready[ready.length - 1].number);
-  clearTimeout(state.polling);
-  const busy = state.runs.some((run) => run.state.kind === 'running');
-  state.polling = setTimeout(() => load().catch(show), busy ? 500 : 5000); // another window may run or mark
+  // Whoever reads a run is not taken away from it by the next one.
+  const follow = ready.length > before && state.tab !== 'read';
+  if (ready.length && (!state.shown || follow)) await choose(ready[ready.length - 1].number);
   document.documentElement.dataset.runs = String(ready.length);
 }
 
