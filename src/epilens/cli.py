@@ -441,6 +441,9 @@ def localize(
             help="Apply a model to descriptors that it was not trained on, with a caution.",
         ),
     ] = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Print the page into a PDF too, through Chromium.")
+    ] = False,
 ) -> None:
     """Rank the contacts of one new patient: a page to pass on, and a BIDS table.
 
@@ -469,7 +472,7 @@ def localize(
         compare=compare or (),
         force_descriptors=force_descriptors,
     )
-    page = run_localize(request, out)
+    page = run_localize(request, out, pdf)
     typer.echo(page)
     _next("open {} in a browser; many patients: epilens view {}", page, out)
 

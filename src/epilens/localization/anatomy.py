@@ -136,7 +136,12 @@ _WORDS = {
     **{"Tri": "triangular", "Supp": "supplementary", "Thal": "thalamus", "OFC": "orbitofrontal"},
     **{"OFCmed": "orbitofrontal medial", "OFCant": "orbitofrontal anterior"},
     **{"OFCpost": "orbitofrontal posterior", "OFClat": "orbitofrontal lateral"},
-    **{"ACC": "anterior cingulate", "ParaHippocampal": "parahippocampal", "N_Acc": "accumbens"},
+    **{
+        "ACC": "anterior cingulate",
+        "ParaHippocampal": "parahippocampal",
+        "SupraMarginal": "supramarginal",
+    },
+    **{"N_Acc": "accumbens"},
 }
 _SIDES = {"L": "left", "R": "right"}
 

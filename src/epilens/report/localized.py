@@ -15,7 +15,7 @@ from epilens.storage import check_folder
 from epilens.terminal import progress, say
 
 
-def run_localize(request: Request, out: Path) -> Path:
+def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     """Localize and write; progress and cautions go to stderr. Returns the page."""
     check_folder(out, KIND)
     with progress("localizing") as tick:
@@ -24,10 +24,13 @@ def run_localize(request: Request, out: Path) -> Path:
         # Heavy packages, after the user has seen that something happens.
         from epilens.localization.result import assemble
         from epilens.report.page import write_report
+        from epilens.report.pdf import write_pdf
 
         localized = assemble(request, tick)
         tick("writing", 1)
         page = write_report(localized, out)
+        if pdf:
+            write_pdf(page)
     for problem in localized.problems:
         say(problem)
     for caution in localized.certainty.cautions:

@@ -11,10 +11,12 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+import epilens
 from epilens.localization.result import Localization
 from epilens.report.derivative import DISCLAIMER, write_derivative
 from epilens.report.markup import as_data, as_text, policy
 from epilens.report.payload import payload
+from epilens.report.pdf import sheet_rules
 from epilens.storage import write_atomically
 
 SCRIPTS = (
@@ -36,7 +38,9 @@ def page(localized: Localization) -> str:
     folder = files("epilens.report") / "viewer"
     parts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
     script = "\n(function () {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
+    software = f"EpiLENS {epilens.__version__}"
     style = (folder / "style.css").read_text(encoding="utf-8")
+    style += sheet_rules(localized.patient, localized.analysed.date, software)
     text = (folder / "page.html").read_text(encoding="utf-8")
     pieces = {
         "POLICY": policy(script, style),

@@ -3,7 +3,7 @@
 const heat = { W: data.heat.windows, coded: new Int8Array(bytesOf(data.heat.coded).buffer), picture: document.createElement('canvas') };
 const CONTRIBUTION = data.heat.names.length;
 const maps = data.maps.map((one) => ({ ...one, W: one.middle.length, coded: new Int8Array(bytesOf(one.coded).buffer) }));
-const GUTTER = 74;
+const GUTTER = 62;
 let heatCanvas = null;
 
 function mapOf(quantity) { return quantity > CONTRIBUTION ? maps[quantity - CONTRIBUTION - 1] : null; }
@@ -34,7 +34,7 @@ function softened(z) { return Math.asinh(z / 3) / Math.asinh(10); }
 
 function heatRows() { return state.order === 'rank' ? byRank : byShaft; }
 function heatSeizures() { return state.seizure < 0 ? data.seizures.map((_, s) => s) : [state.seizure]; }
-function rowHeight() { return onPaper ? Math.max(2.6, Math.min(10.5, 600 / C)) : Math.max(4, Math.min(18, 640 / C)); }
+function rowHeight() { return onPaper ? Math.max(2.4, Math.min(10.5, 740 / C)) : Math.max(4, Math.min(18, 640 / C)); }
 
 function heatBoxes(width) {
   const shownNow = heatSeizures();
@@ -43,7 +43,7 @@ function heatBoxes(width) {
 }
 
 function buildHeat() {
-  const attributes = { tabindex: '0', role: 'img', 'aria-label': 'Evidence of every contact over time. Up and down choose a contact.' };
+  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Evidence of every contact over time. Up and down choose a contact.' };
   heatCanvas = canvas('heat', () => 22 + rowHeight() * C + 34, drawHeat, attributes);
   const node = heatCanvas.node;
   node.addEventListener('mousemove', (event) => {

@@ -21,7 +21,7 @@ function buildImplant() {
   if (data.brain.vertices) mesh = makeMesh();
   const mean = placed.reduce((sum, i) => sum + contacts[i].mm[0], 0) / placed.length;
   view.azimuth = mesh && mean > 8 ? -25 : 205;
-  const attributes = { tabindex: '0', role: 'img', 'aria-label': 'Implant in space. Arrow keys turn it, plus and minus change its size.' };
+  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.57', 'aria-label': 'Implant in space. Arrow keys turn it, plus and minus change its size.' };
   implantCanvas = canvas('implant', (width) => Math.min(430, Math.max(260, 0.82 * width)), drawImplant, attributes);
   const node = implantCanvas.node;
   node.addEventListener('pointerdown', startTurn);

@@ -26,7 +26,7 @@ function buildStrips() {
     fill('strips', el('p', { class: 'muted pad' }, 'No signals: the patient was given as a cube.'));
     return;
   }
-  const attributes = { tabindex: '0', role: 'img', 'aria-label': 'Signals of all contacts. Up and down choose a contact, left and right move in time, plus and minus zoom.' };
+  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Signals of all contacts. Up and down choose a contact, left and right move in time, plus and minus zoom.' };
   stripsCanvas = canvas('strips', () => 22 + stripHeight() * stripRows().length + 34, drawStrips, attributes);
   const node = stripsCanvas.node;
   node.addEventListener('pointerdown', startPan);

@@ -1,0 +1,81 @@
+"""The page on paper: what stands on every sheet, and a PDF through Chromium where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from epilens.report.derivative import DISCLAIMER
+from epilens.storage import write_bytes_atomically
+from epilens.terminal import say
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
+LONGEST_S = 120
+_HOW = "open the page in a browser and print it on A4, with background graphics"
+
+
+def sheet_rules(patient: str, date: str, software: str) -> str:
+    """Style rules: patient, disclaimer, date and number on every sheet."""
+    corners = {
+        "top-left": _quoted(f"{patient}: contacts ranked by EpiLENS"),
+        "top-right": _quoted(DISCLAIMER),
+        "bottom-left": _quoted(f"{software}, analysed on {date}"),
+        "bottom-right": '"Page " counter(page) " of " counter(pages)',
+    }
+    boxes = " ".join(f"@{where} {{ content: {what}; }}" for where, what in corners.items())
+    return f"\n@page {{ {boxes} }}\n"
+
+
+def _quoted(text: str) -> str:
+    r"""A string of a style sheet; what is no plain letter is written as its number.
+
+    Examples
+    --------
+    >>> _quoted('sub-1 "}</style>')
+    '"sub-1 \\22 \\7d \\3c \\2f style\\3e "'
+    """
+    plain = "".join(
+        c if c.isascii() and (c.isalnum() or c in " .,:-_") else f"\\{ord(c):x} " for c in text
+    )
+    return f'"{plain}"'
+
+
+def find_browser() -> str | None:
+    """Path of the first Chromium that there is."""
+    return next((path for path in map(shutil.which, BROWSERS) if path), None)
+
+
+def write_pdf(page: Path) -> Path | None:
+    """The page as a PDF beside it; None, with a sentence on stderr, where that cannot be."""
+    browser = find_browser()
+    if browser is None:
+        say(f"No PDF: there is no Chromium on the PATH. To get one, {_HOW}.")
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        printed = Path(folder) / "page.pdf"
+        why = _print(browser, page, printed)
+        if why:
+            say(f"No PDF: Chromium {why}. To get one, {_HOW}.")
+            return None
+        return write_bytes_atomically(page.with_suffix(".pdf"), printed.read_bytes())
+
+
+def _print(browser: str, page: Path, printed: Path) -> str:
+    """Print a page into a file; what went wrong, or nothing."""
+    command = [browser, "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions"]
+    command += ["--disable-background-networking", f"--user-data-dir={printed.parent / 'profile'}"]
+    command += ["--no-pdf-header-footer", f"--print-to-pdf={printed}", page.resolve().as_uri()]
+    # Its sandbox does not work for the superuser; the page is our own and loads nothing.
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.insert(1, "--no-sandbox")
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"took longer than {LONGEST_S} s"
+    except OSError as error:
+        return f"could not be started ({error.strerror})"
+    whole = printed.exists() and printed.read_bytes().startswith(b"%PDF")
+    return "" if whole else f"wrote none (exit code {done.returncode})"
