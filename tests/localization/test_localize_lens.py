@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, cohort_cubes, the_files, write_edf
 
-from epilens.evidence.contact_table import PLACES, TERMS
+from epilens.evidence.contact_table import ALL_THE_TIME, PLACES, TERMS, placed_windows
 from epilens.localization import DEFAULT, localize
 from epilens.localization.explain import explain_lens
 from epilens.localization.sources import LensSource, open_source
@@ -39,7 +39,7 @@ def test_contributions_add_up_to_the_difference_of_the_scores(told, model, cube)
     np.testing.assert_allclose(told.score, 1 - model.predict(cube)["p_nez"], atol=1e-12)
     wanted = told.score - told.baseline
     np.testing.assert_allclose(told.by_feature.sum(axis=(1, 2)), wanted, atol=1e-9)
-    np.testing.assert_allclose(told.by_window.sum(axis=(1, 2)), wanted, atol=1e-9)
+    np.testing.assert_allclose(told.by_seizure.sum(axis=1), wanted, atol=1e-9)
     assert told.residual < 1e-9
     assert told.by_feature.shape[1] == len(told.views) == len(TERMS)
 
@@ -52,7 +52,7 @@ def test_a_seizure_pushes_the_way_that_it_scores_alone(model, cube, told):
     assert (joint <= alone.max(axis=0) + 1e-12).all()
     assert (joint >= alone.min(axis=0) - 1e-12).all()
     parts = explain_lens(one, cube, np.arange(cube.sizes["channel"]))
-    by_seizure = parts.by_window.sum(axis=2)
+    by_seizure = parts.by_seizure
     np.testing.assert_array_equal(np.sign(by_seizure), np.sign(alone.T - parts.baseline[:, None]))
 
 
@@ -71,6 +71,26 @@ def test_the_responsible_term_window_and_seizure_are_named(cube):
     windows = told.by_window[2]
     assert windows[1].sum() > abs(windows[0].sum())
     assert not windows[1][~inside.values].any()
+
+
+def test_a_peak_and_a_beginning_are_told_at_their_windows(cube):
+    x = cube["x"].copy()
+    at = int(np.flatnonzero(cube["start_s"][1].values >= 7)[0])
+    x[1, at : at + 4, 2, 7] = x[1, at : at + 4, 2, 7] * np.array([50.0, 60.0, 90.0, 50.0])
+    share = placed_windows(cube.assign(x=x))
+    peak, begins = (share[1, TERMS.index(term), :, 2, 7] for term in ("peak", "begins"))
+    assert (peak.argmax(), peak.max()) == (at + 2, 1)
+    assert (begins.argmax(), begins.max()) == (at, 1)
+    totals = share.sum(axis=2)
+    np.testing.assert_allclose(totals[:, [i for i, t in enumerate(TERMS) if t in ALL_THE_TIME]], 0)
+    told = [i for i, term in enumerate(TERMS) if term not in ALL_THE_TIME]
+    np.testing.assert_allclose(totals[:, told], 1, atol=1e-5)
+
+
+def test_little_is_told_before_onset_where_nothing_happens_there(model, cube, told):
+    before = (cube["stop_s"].values <= 0)[None]
+    size = np.abs(told.by_window[:2])  # the two that burst at onset
+    assert (size * before).sum() < 0.15 * size.sum()
 
 
 def test_a_contact_that_no_window_shows_in_a_seizure_still_adds_up(model, cube):

@@ -126,12 +126,19 @@ def test_the_score_is_told_with_its_parts():
     features[0, 2, HIGH_GAMMA], features[0, 0, LINE_LENGTH] = 0.3, -0.1
     windows = np.zeros((1, 2, 59))
     windows[0, 1, 30:35] = 0.04
-    told = Explanation(np.array([7]), features, windows, np.array([0.2]), np.array([0.4]))
+    steady = np.array([[0.03, -0.03]])
+    told = Explanation(
+        *(np.array([7]), features, windows, steady),
+        *(np.array([0.02]), np.array([0.2]), np.array([0.42])),
+    )
+    assert told.residual < 1e-12
     middle = np.tile(np.arange(59) - 29.0, (2, 1))
     words = [row.words for row in rows_of(PAPER_NINE)]
     assert tell_score(0, told, middle, words) == [
-        "With average evidence this contact would score 0.20; its own evidence moves it by +0.20 "
-        "to 0.40.",
+        "With the evidence of other contacts of this patient that span the ranking this contact "
+        "would score 0.20; its own evidence moves it by +0.22 to 0.42.",
+        "Of this: +0.03 by seizure 1, +0.17 by seizure 2, +0.02 only when they are scored "
+        "together.",
         "Towards EZ: high-gamma power (+0.30, mostly its change in own standard deviations); most "
         "of it around +3 s in seizure 2.",
         "Away from EZ: line length (-0.10, mostly its level).",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from epilens.arrays import Bools, Floats
 from epilens.data.contacts import along_shafts
@@ -124,14 +125,8 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
     Levels are compared as logarithms where a descriptor spans orders of magnitude; how much
     activity waxes and wanes is taken as it is, so that the loud parts count.
     """
-    raw = cube["x"].values.astype(np.float64)
     valid, start_s = cube["valid"].values, cube["start_s"].values
-    level, size = raw.copy(), raw.copy()
-    for i, row in enumerate(rows_of(cube["descriptor"].values.tolist())):
-        if row.name.startswith("log_"):
-            size[..., i] = np.exp(np.clip(raw[..., i], -50, 50))
-        elif row.log_level:
-            level[..., i] = np.log(np.abs(raw[..., i]) + 1e-12)
+    level, size = _levels(cube)
     where = {name: valid & windows[..., None] for name, windows in _term_windows(cube).items()}
     rest, noise = _mean(level, where["rest"]), _spread(level, where["rest"])
     after = (_mean(level, where["change"]) - rest) / (noise + 1e-6)
@@ -158,6 +153,18 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
     return np.stack([terms[name] for name in TERMS], axis=2)
 
 
+def _levels(cube: xr.Dataset) -> tuple[Floats, Floats]:
+    """Values as logarithms where they span orders of magnitude, and as they are."""
+    raw = cube["x"].values.astype(np.float64)
+    level, size = raw.copy(), raw.copy()
+    for i, row in enumerate(rows_of(cube["descriptor"].values.tolist())):
+        if row.name.startswith("log_"):
+            size[..., i] = np.exp(np.clip(raw[..., i], -50, 50))
+        elif row.log_level:
+            level[..., i] = np.log(np.abs(raw[..., i]) + 1e-12)
+    return level, size
+
+
 def read_windows(cube: xr.Dataset) -> Bools:
     """Which windows of a contact a term is taken from: (seizure, term, window, channel).
 
@@ -169,6 +176,39 @@ def read_windows(cube: xr.Dataset) -> Bools:
     own = there & valid[:, None]
     others = there & np.any(valid, axis=2)[:, None, :, None]
     return np.where(own.any(axis=2, keepdims=True), own, others)
+
+
+ALL_THE_TIME = ("mean", "rest", "level", "waves", "swells", "largest", "highest", "restless")
+"""Terms that no time of the seizure is responsible for: they need the time before onset as well."""
+
+
+def placed_windows(cube: xr.Dataset) -> Floats:
+    """Shares of a contact's windows in a term: (seizure, term, window, channel, descriptor).
+
+    A peak is at its highest window and a beginning at its first; where nothing begins, that is told
+    by all windows after onset. Shares add up to 1, or to 0 for terms that are there all the time.
+    """
+    read = read_windows(cube).astype(np.float32)
+    share = read / np.maximum(read.sum(axis=2, keepdims=True), 1)
+    share = np.repeat(share[..., None], cube.sizes["descriptor"], axis=-1)
+    for name in ALL_THE_TIME:
+        share[:, TERMS.index(name)] = 0
+    level, _ = _levels(cube)
+    where = {n: cube["valid"].values & w[..., None] for n, w in _term_windows(cube).items()}
+    rest, noise = _mean(level, where["rest"]), _spread(level, where["rest"])
+    peak = np.where(where["peak"][..., None], level, -np.inf)
+    _put(share, "peak", peak.argmax(axis=1), np.any(np.isfinite(peak), axis=1))
+    lasting = _lasting(level - rest[:, None], noise, where["begins"])
+    share[:, TERMS.index("begins")] = share[:, TERMS.index("change")]
+    _put(share, "begins", lasting.argmax(axis=1), np.any(lasting, axis=1))
+    return share
+
+
+def _put(share: Floats, term: str, window: NDArray[np.int64], known: Bools) -> None:
+    """All of a term into one window, where that is known; window, known : (S, C, D)."""
+    part = share[:, TERMS.index(term)]  # (S, W, C, D), a view
+    at = (np.arange(part.shape[1])[:, None, None] == window[:, None]) & known[:, None]
+    part[...] = np.where(known[:, None], at, part)
 
 
 def _term_windows(cube: xr.Dataset) -> dict[str, Bools]:
@@ -209,11 +249,17 @@ def _largest(x: Floats, where: Bools) -> Floats:
 
 def _begins(rise: Floats, noise: Floats, where: Bools, start_s: Floats) -> Floats:
     """How early a lasting rise begins, in seconds before the end; 0 where there is none."""
+    lasting = _lasting(rise, noise, where)
+    last = np.where(where.any(axis=2), start_s, -np.inf).max(axis=1)[:, None, None]
+    first = np.where(lasting, start_s[..., None, None], np.inf).min(axis=1)
+    return np.where(np.isfinite(noise), np.maximum(last - first, 0), np.nan)
+
+
+def _lasting(rise: Floats, noise: Floats, where: Bools) -> Bools:
+    """Windows (S, W, C, D) that begin a lasting rise, or go on with it."""
     high = (rise > RISES_SD * (noise[:, None] + 1e-6)) & where[..., None]
     lasting = high.copy()
     for k in range(1, RISES_WINDOWS):
         lasting[:, :-k] &= high[:, k:]
         lasting[:, -k:] = False
-    last = np.where(where.any(axis=2), start_s, -np.inf).max(axis=1)[:, None, None]
-    first = np.where(lasting, start_s[..., None, None], np.inf).min(axis=1)
-    return np.where(np.isfinite(noise), np.maximum(last - first, 0), np.nan)
+    return lasting

@@ -35,8 +35,8 @@ VIEW_WORDS = {
 """Views of the networks, and terms of a lens."""
 VISIBLE = 0.01
 """Scores that differ by less look the same."""
-MOST = 3
-"""Deviations that are told of one contact."""
+MOST, MANY = 3, 6
+"""Deviations that are told of one contact, and seizures one by one."""
 
 
 def tell_contacts(
@@ -163,14 +163,31 @@ def tell_score(
     change = why.score[position] - why.baseline[position]
     lines = [
         f"With {why.average} this contact would score {why.baseline[position]:.2f}; its own "
-        f"evidence moves it by {change:+.2f} to {why.score[position]:.2f}."
+        f"evidence moves it by {signed(change)} to {why.score[position]:.2f}."
     ]
+    if why.by_window.shape[1] > 1:
+        lines.append(_by_seizure(why.by_seizure[position], float(why.together[position])))
     towards, away = (_named(words, why.views, features, sign) for sign in (1, -1))
     if towards:
-        lines.append(f"Towards EZ: {towards}{_most_in(why.by_window[position], middle_s, change)}.")
+        lines.append(f"Towards EZ: {towards}{_most_in(why, position, middle_s)}.")
     if away:
         lines.append(f"Away from EZ: {away}.")
     return lines
+
+
+def signed(value: float) -> str:
+    """A contribution with its sign; there is no minus zero."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
+
+
+def _by_seizure(parts: Floats, together: float) -> str:
+    told = ", ".join(f"{signed(part)} by seizure {s + 1}" for s, part in enumerate(parts[:MANY]))
+    if len(parts) > MANY:
+        told += f", {signed(float(parts[MANY:].sum()))} by the other {len(parts) - MANY}"
+    if abs(together) >= VISIBLE:
+        told += f", {signed(together)} only when they are scored together"
+    return f"Of this: {told}."
 
 
 def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: int) -> str:
@@ -180,19 +197,23 @@ def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: i
     phrases = []
     for d in order:
         view = views[int(np.argmax(sign * features[:, d]))]
-        phrases.append(f"{words[d]} ({by_descriptor[d]:+.2f}, mostly {VIEW_WORDS[view]})")
+        phrases.append(f"{words[d]} ({signed(by_descriptor[d])}, mostly {VIEW_WORDS[view]})")
     return ", ".join(phrases)
 
 
-def _most_in(by_window: Floats, middle_s: Floats, change: float) -> str:
-    """The seizure and the time in which most of it happens."""
-    if change <= 0 or by_window.max() <= 0:
+def _most_in(why: Explanation, position: int, middle_s: Floats) -> str:
+    """The seizure and the time in which most of it happens, unless it is there all the time."""
+    by_window, steady = why.by_window[position], float(why.steady[position].sum())
+    change = float(why.by_seizure[position].sum())
+    if change <= 0:
         return ""
+    if by_window.sum() <= steady:
+        return "; most of it all the time, before onset too"
     seizure = int(by_window.sum(axis=1).argmax())
     # A window alone is noise; five in a row are a stretch of time.
     smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
     around = float(middle_s[seizure, int(smooth.argmax())])
-    place = f"around {round(around):+d} s"
+    place = f"around {round(around):+d} s" if round(around) else "around onset"
     return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
 
 

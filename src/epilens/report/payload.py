@@ -211,6 +211,9 @@ def _why(localized: Localization) -> dict[str, Any] | None:
         "baseline": np.round(why.baseline, 4).tolist(),
         "features": base64_of(why.by_feature.astype(np.float32)),
         "windows": base64_of(why.by_window.astype(np.float32)),
+        "steady": np.round(why.steady, 5).tolist(),
+        "seizures": np.round(why.by_seizure, 5).tolist(),
+        "together": np.round(why.together, 5).tolist(),
         "residual": _round(why.residual, 6),
     }
 

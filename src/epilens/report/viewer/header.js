@@ -63,6 +63,7 @@ const READING = [
   [true, 'The threshold was locked before this patient was seen. Moving the slider changes the display, never the decision.'],
   [true, 'A set of stated coverage holds, on average over out-of-fold patients, at least that share of the EZ contacts.'],
   [true, data.why ? `Contributions answer: how would the score change if this contact had ${data.why.average}, ${data.why.others}?` : null],
+  [true, data.why ? 'A seizure’s part is what it adds taken alone, so it has the sign of its own score; what only the score of all seizures shows is told apart. Windows are told from 10 s before onset on, against what the contact shows all the time.' : null],
   [false, 'Z-Δ compares a window with the same contact before onset, in that seizure, in its own standard deviations.'],
   [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be seen.'],
 ];

@@ -56,10 +56,20 @@ function contributions() {
   const value = (v, d) => why.feature[(i * views + v) * n + d];
   const sums = data.heat.names.map((name, d) => ({ name, sum: why.views.reduce((t, _, v) => t + value(v, d), 0), parts: why.views.map((view, v) => `${view}: ${signed(value(v, d), 3)}`) }));
   const largest = Math.max(0.01, ...sums.map((one) => Math.abs(one.sum)));
-  const total = sums.reduce((t, one) => t + one.sum, 0);
+  const total = contacts[state.chosen].ez - why.baseline[i];
   return [head,
     el('div', { class: 'bars' }, ...sums.sort((a, b) => b.sum - a.sum).flatMap((one) => bar(one, largest))),
+    ...bySeizure(i),
     el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with ${why.average} by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
+}
+
+// What each seizure adds, taken alone, and what only their common score does.
+function bySeizure(i) {
+  if (S < 2) return [];
+  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: [`there all the time, before onset too: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] }));
+  if (Math.abs(why.together[i]) >= 0.005) parts.push({ name: 'scored together', sum: why.together[i], parts: ['what the score of all seizures adds to the mean of those of each alone'] });
+  const largest = Math.max(0.01, ...parts.map((one) => Math.abs(one.sum)));
+  return [el('h3', {}, 'By seizure'), el('div', { class: 'bars', id: 'by-seizure' }, ...parts.flatMap((one) => bar(one, largest)))];
 }
 
 // There is no minus zero.
