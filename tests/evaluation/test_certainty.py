@@ -19,7 +19,6 @@ from epilens.evaluation.likeness import (
     evidence_names,
     evidence_summary,
     score_summary,
-    seizure_keys,
     usual_limit,
 )
 from epilens.plan import PAPER_NINE
@@ -204,10 +203,20 @@ def test_a_larger_unit_moves_levels_and_leaves_changes_alone(cohort):
             assert b == pytest.approx(a, rel=1e-3, abs=1e-3)
 
 
-def test_a_seizure_is_known_again_whatever_the_order_of_channels(cohort):
+def test_a_seizure_is_known_again_contact_by_contact(cohort):
+    certainty = learn_certainty(cohort, [np.linspace(0, 1, 6)] * len(cohort), 0.5)
     cube = cohort[1]
-    keys = seizure_keys(cube)
-    mixed = cube.isel(channel=[3, 1, 0, 2, 5, 4])
-    assert seizure_keys(mixed) == keys
-    assert set(seizure_keys(cube.isel(seizure=[1])).values()) < set(keys.values())
-    assert not set(seizure_keys(cohort[2]).values()) & set(keys.values())
+    assert certainty.recognised(cube) == cube.sizes["seizure"] == 2
+    assert certainty.recognised(cube.isel(channel=[3, 1, 0, 2])) == 2, "two channels were bad"
+    last_bits = cube.assign(x=cube["x"] * np.float32(1 + 2e-7))
+    assert certainty.recognised(last_bits) == 2, "another machine"
+    assert certainty.recognised(cube.assign(x=cube["x"] * np.float32(1.01))) == 0
+    mixed = cube.assign(x=cube["x"].copy())
+    mixed["x"][1, :, :4] = mixed["x"][1, :, :4] * np.float32(1.5)
+    assert certainty.recognised(mixed) == 1, "most contacts of the second are others"
+
+
+def test_an_older_model_cannot_tell_whom_it_was_trained_on(cohort):
+    tree = learn_certainty(cohort, [np.linspace(0, 1, 6)] * len(cohort), 0.5).to_json()
+    older = Certainty.from_json(tree | {"contacts": [], "seizures": ["0123456789abcdef"]})
+    assert older.recognised(cohort[1]) is None

@@ -84,6 +84,38 @@ def test_a_training_patient_is_recognised(model):
     )
 
 
+def test_the_models_own_files_are_recognised_with_a_channel_less(model):
+    cube = cohort_cubes(2)[1]
+    found = localize(cube.isel(channel=[0, 1, 2, 3, 5]), model)
+    assert any("2 of 2 seizures are in the model" in c.text for c in found.certainty.cautions)
+
+
+def test_a_model_that_cannot_tell_says_so(model):
+    older = replace(model, assurance=dict(model.assurance) | {"contacts": []})
+    found = localize(cohort_cubes(2)[1], older)
+    assert any("Train it anew" in c.text for c in found.certainty.cautions)
+
+
+@pytest.mark.parametrize(("factor", "told"), [(60, True), (1 / 60, True), (3, False), (0.3, False)])
+def test_an_odd_amplitude_is_a_caution(factor, told):
+    part = make_recording(fs=FS, channels=CONTACTS)
+    usual_uv = 15 * part.signal  # 45 µV between 1 and 150 Hz
+    odd = replace(part, signal=(factor * usual_uv).astype(np.float32))
+    found = localize([odd], "line-length-change")
+    asked = [c for c in found.certainty.cautions if "is its unit right?" in c.text]
+    assert bool(asked) == told
+    assert all(c.level == "caution" and c.text.startswith("Seizure 1 has") for c in asked)
+
+
+def test_a_model_refuses_a_seizure_without_anything_ictal(model):
+    cube = make_cube(seizures=2, fs=FS)
+    valid = cube["valid"].copy()
+    valid[1] = valid[1] & (cube["start_s"][1] < 0)
+    rest = cube.assign(valid=valid, x=cube["x"].where(valid, 0))
+    with pytest.raises(DataError, match=r"expected windows after onset in every seizure, found no"):
+        localize(rest, model)
+
+
 def test_an_imported_model_says_what_it_cannot_tell():
     found = localize(make_cube(fs=FS), make_model(cohort_cubes(2), members=1, assured=False))
     assert found.certainty.probability is None

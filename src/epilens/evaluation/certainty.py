@@ -23,15 +23,17 @@ from epilens.evaluation.likeness import (
     CohortMiddle,
     Likeness,
     cohort_middle,
+    contact_keys,
     evidence_names,
     evidence_summary,
     score_summary,
-    seizure_keys,
 )
 from epilens.methods import seen_labels
 
 COVERAGES = (0.8, 0.9)
 """Shares of a patient's EZ contacts that the sets of contacts should hold."""
+KNOWN_AGAIN = 0.5
+"""Share of its contacts by which a seizure is known again."""
 _CLAMP = 1e-6
 
 
@@ -76,8 +78,10 @@ class Certainty:
     sets: tuple[CoveringSet, ...]
     evidence: CohortMiddle
     scores: CohortMiddle
-    seizures: tuple[str, ...]
-    """Digests of the training seizures, to know them again."""
+    seizures: tuple[str, ...] = ()
+    """Digests of whole seizures: older models have them, and they are not read."""
+    contacts: tuple[str, ...] = ()
+    """Digests of the training contacts, seizure by seizure, to know them again."""
 
     def likeness(self, cube: xr.Dataset, p_nez: Floats, threshold: float) -> tuple[Likeness, ...]:
         """Distances of a patient's evidence and scores from the cohort's."""
@@ -86,9 +90,16 @@ class Certainty:
             self.scores.likeness("scores", score_summary(p_nez, threshold)),
         )
 
-    def recognised(self, cube: xr.Dataset) -> int:
-        """How many seizures of a patient the model was trained on."""
-        return len(set(seizure_keys(cube).values()) & set(self.seizures))
+    def recognised(self, cube: xr.Dataset) -> int | None:
+        """How many seizures of a patient the model was trained on; None: it does not know.
+
+        One of which half of the contacts are known: a bad channel, or one more, changes nothing.
+        """
+        if not self.contacts:
+            return None
+        known = set(self.contacts)
+        shares = [np.mean([key in known for key in keys]) for keys in contact_keys(cube) if keys]
+        return sum(share >= KNOWN_AGAIN for share in shares)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, as a model keeps it."""
@@ -127,7 +138,7 @@ def learn_certainty(
         sets=tuple(covering_set(p_nez, is_ez, coverage) for coverage in COVERAGES),
         evidence=cohort_middle(evidence_names(cubes[0]["descriptor"].values), evidence),
         scores=cohort_middle(SCORE_NAMES, scores),
-        seizures=tuple(sorted({key for cube in cubes for key in seizure_keys(cube).values()})),
+        contacts=tuple(sorted({k for cube in cubes for keys in contact_keys(cube) for k in keys})),
     )
 
 

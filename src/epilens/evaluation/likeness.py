@@ -145,13 +145,18 @@ def usual_limit(distances: Sequence[float]) -> float:
     return ordered[min(math.ceil(USUAL * (len(ordered) + 1)), len(ordered)) - 1]
 
 
-def seizure_keys(cube: xr.Dataset) -> dict[str, str]:
-    """A digest of each seizure's descriptors: knows a seizure again, says nothing about it."""
-    keys = {}
-    names = cube["channel"].values.astype(str)
-    for seizure, x, valid in zip(
-        cube["seizure"].values, cube["x"].values, cube["valid"].values, strict=True
-    ):
-        seen = [i for i in np.argsort(names, kind="stable") if valid[:, i].any()]
-        keys[str(seizure)] = hashlib.sha256(x[:, seen].tobytes()).hexdigest()[:16]
+def contact_keys(cube: xr.Dataset) -> list[list[str]]:
+    """Digests of the contacts of each seizure, (seizure, contact): known again, they say nothing.
+
+    Of each contact by itself, so that others may be missing or bad; of means to five digits, so
+    that the last bits of a machine do not matter.
+    """
+    keys = []
+    for x, valid in zip(cube["x"].values, cube["valid"].values, strict=True):
+        of_seizure = []
+        for c in np.flatnonzero(valid.any(axis=0)):
+            means = x[valid[:, c], c].astype(np.float64).mean(axis=0)
+            text = ",".join(f"{mean:.4e}" for mean in means)
+            of_seizure.append(hashlib.sha256(text.encode()).hexdigest()[:10])
+        keys.append(of_seizure)
     return keys

@@ -16,8 +16,9 @@ import numpy as np
 import xarray as xr
 
 from epilens.arrays import Bools, Floats
-from epilens.evaluation.certainty import CoveringSet
+from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.likeness import Likeness
+from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
 from epilens.localization.gather import Evidence, reference_windows
 from epilens.localization.sources import Scores, Source
@@ -25,6 +26,8 @@ from epilens.localization.sources import Scores, Source
 FEW_REFERENCE = 10
 """Below this many pre-onset windows in the median contact, levels and spreads mean little."""
 FEW_CONTACTS = 8
+USUAL_UV = (2.0, 1000.0)
+"""Standard deviations of intracranial signals between 1 and 150 Hz; a wrong unit lies outside."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,7 @@ def assess(
     if certainty is not None:
         alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
     cautions = cautions_of(cube, alike, agreement)
-    if certainty is not None and (again := certainty.recognised(cube)):
-        text = f"{again} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
-        cautions.append(Caution("caution", text + "scores look better than they are."))
+    cautions += _known_again(cube, certainty) + _odd_amplitudes(evidence)
     for one in (source, *others):
         cautions += [Caution("caution", text) for text in one.doubts(cube)]
     return PatientCertainty(
@@ -86,6 +87,31 @@ def assess(
         agreement=agreement,
         cautions=(*cautions, *_notes(evidence, source)),
     )
+
+
+def _known_again(cube: xr.Dataset, certainty: Certainty | None) -> list[Caution]:
+    """Seizures that the model was trained on, or that it cannot tell."""
+    if certainty is None or (again := certainty.recognised(cube)) == 0:
+        return []
+    if again is None:
+        text = "Whether the model was trained on these seizures cannot be told: it is older than "
+        return [Caution("note", text + "the check. Train it anew to have it.")]
+    text = f"{again} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
+    return [Caution("caution", text + "scores look better than they are.")]
+
+
+def _odd_amplitudes(evidence: Evidence) -> list[Caution]:
+    """Recordings so small or large that their unit is likely wrong."""
+    if evidence.signals is None:
+        return []
+    cautions, (low, high) = [], USUAL_UV
+    for s, shown in enumerate(evidence.shown):
+        usual = float(np.median(signal_of(evidence.signals, s)[shown].std(axis=1)))
+        if not low <= usual <= high:
+            text = f"Seizure {s + 1} has a typical amplitude of {usual:.2g} µV (SD of its median "
+            text += f"contact), where {low:g} to {high:g} µV are usual: is its unit right?"
+            cautions.append(Caution("caution", text))
+    return cautions
 
 
 def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet, ...]:

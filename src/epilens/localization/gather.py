@@ -14,7 +14,7 @@ from epilens.data.audit import AuditRow
 from epilens.data.intake import Given, Intake, patient_code, take_in
 from epilens.data.recording import Recording
 from epilens.errors import DataError
-from epilens.evidence.cube import check, is_reference, joined
+from epilens.evidence.cube import check, is_ictal, is_reference, joined
 from epilens.evidence.describe import audit_of, describe_patient
 from epilens.evidence.signals import has_signals, make_signals, without_signals
 from epilens.localization import Request
@@ -141,8 +141,21 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     return patient.isel(channel=seen)
 
 
+def _check_ictal(cube: xr.Dataset, source: Source) -> None:
+    """A model looks for seizures: what it says of a recording without any is no score."""
+    ictal = (cube["valid"] & is_ictal(cube)).any(["window", "channel"]).values
+    if source.is_model and not ictal.all():
+        without = [str(name) for name in cube["seizure"].values[~ictal]]
+        raise DataError(
+            f"{cube.attrs['patient']}: expected windows after onset in every seizure, found none "
+            f"in {', '.join(without[:3])}. {source.name} was trained on seizures: leave these "
+            "recordings out, or check their onsets."
+        )
+
+
 def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Source) -> Evidence:
     cube = without_signals(whole)
+    _check_ictal(cube, source)
     dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
