@@ -94,7 +94,8 @@ def page_with_readings(page: str, readings: Readings, run: int, contacts: Sequen
 
 def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -> str:
     heads = "".join(
-        f'<th class="left">{as_text(reader)}<br>{as_text(one.signed_on)}, version {one.version}</th>'
+        f'<th class="left">{as_text(reader)}<br>'
+        f"{as_text(one.signed_on)}, version {one.version}</th>"
         for reader, one in signed.items()
     )
     rows = "\n".join(
