@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from localized_patients import HOSTILE, hostile, largest, usual
 
+from epilens.localization.maps import TimeMap
 from epilens.report.page import page as page_of
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
@@ -446,6 +449,40 @@ def test_a_phone_scrolls_over_drawings_and_keeps_most_of_its_screen(browser, fol
     )
     assert set(actions) == {"pan-y"}
     assert tab.page.locator(".bar").bounding_box()["height"] < 50
+    assert tab.problems == []
+    tab.page.close()
+
+
+def test_a_served_page_leads_back_to_the_index_which_fits_a_phone(browser, folder):
+    from epilens.app.pages import make_view
+
+    with make_view(folder) as server:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.set_default_timeout(30_000)
+        page.goto(server.url)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_role("link", name="sub-Usual").click()
+        page.get_by_role("link", name="All patients").click()
+        assert page.locator("h1").inner_text() == "Localized patients"
+        page.close()
+
+
+def test_maps_of_compared_methods_are_in_the_menu(browser, tmp_path):
+    found = hostile()
+    middle_s = np.arange(-5, 5, 0.5) + 0.25
+    share = np.linspace(0, 1, 20)[None, :, None] * np.ones((1, 1, 8))
+    one = TimeMap("neural fragility", "share", middle_s, share)
+    path = tmp_path / "maps.html"
+    path.write_text(page_of(replace(found, maps=(one,))), encoding="utf-8")
+    tab = Watched(browser, path)
+    before = tab.page.locator("#heat canvas").screenshot()
+    tab.page.locator("#quantity").select_option(label="neural fragility")
+    assert tab.page.locator("#heat canvas").screenshot() != before
+    canvas = tab.page.locator("#heat canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    canvas.hover(position={"x": box["width"] - 12, "y": 40})
+    assert "fragility 1.00" in tab.text("#tip")
     assert tab.problems == []
     tab.page.close()
 

@@ -13,7 +13,9 @@ function buildHeader() {
   for (const one of data.alike) facts.push([`Likeness of ${one.what}`, `${number(one.distance, 1)} (usual up to ${number(one.limit, 1)})`]);
   const grave = data.cautions.filter((caution) => caution.level === 'abstain');
   const others = data.cautions.filter((caution) => caution.level !== 'abstain');
-  fill('header',
+  // `epilens view` and `review` have an index above their pages; a file has none.
+  const back = window.location.protocol.startsWith('http') && window.top === window ? el('a', { href: './', class: 'back' }, '← All patients') : null;
+  fill('header', back,
     grave.length ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'EpiLENS abstains: no decision should be read from these scores.'), el('ul', {}, ...grave.map((one) => el('li', {}, one.text)))) : null,
     el('div', { class: 'title' }, el('h1', {}, data.patient),
       el('p', {}, `Contacts ranked by how much they look like the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),

@@ -1,5 +1,6 @@
 // All contacts of one seizure around onset, one under the other, in the order of the heatmap.
-const strips = { gain: 1, who: 'all', seizure: 0 };
+// More rows than this lie too close to each other to be read.
+const strips = { gain: 1, who: C > 120 ? 'leading' : 'all', seizure: 0 };
 const STRIPS_GUTTER = 62;
 let stripsCanvas = null;
 
