@@ -28,6 +28,7 @@ ROOMS = [
     "whole_files",
     "storage",
     "terminal",
+    "notebook",
     "ending",
     "spreadsheet",
     "processes",

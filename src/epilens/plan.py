@@ -318,7 +318,16 @@ SHAFT = "/shaft"
 
 
 class Plan(Section):
-    """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says."""
+    """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says.
+
+    Examples
+    --------
+    >>> plan = Plan(seeds=(1, 2)).override(montage={"scheme": "bipolar"})
+    >>> plan.windows.length_s, plan.montage.scheme  # seconds
+    (2.0, 'bipolar')
+    >>> plan.differences(Plan())
+    [('montage.scheme', 'bipolar', 'as-recorded'), ('seeds', [1, 2], [42, 52, 62])]
+    """
 
     name: PlainWord = "paper"
     """Of the run's folder: letters, digits, `.`, `_` and `-`."""
@@ -431,7 +440,13 @@ class Plan(Section):
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where and how a job runs; never changes a number."""
+    """Where and how a job runs; never changes a number.
+
+    Examples
+    --------
+    >>> Runtime(out=Path("runs"), jobs=2, only=("cdel",)).jobs  # processes
+    2
+    """
 
     out: Path = Path("runs")
     jobs: int = 1

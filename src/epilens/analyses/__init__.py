@@ -62,6 +62,12 @@ def analyse(name: str, run: Run | str | Path) -> pd.DataFrame:
     """A registered analysis of a run, or of its folder, with the paper's values beside its own.
 
     What it needs and is not there is refused, with the command that makes it.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> sorted(analyse("reliability", make_run())["method"])
+    ['logistic-z', 'rbf-svm']
     """
     analysis = ANALYSES[name]
     run = run if isinstance(run, Run) else open_run(run)

@@ -15,7 +15,8 @@ from epilens.data.repeats import Repeats
 from epilens.data.runs import runs_among
 from epilens.data.scan import Onsets, Patient, Scan
 from epilens.data.sidecars import BidsTree, datasets_in, natural
-from epilens.errors import DataError
+from epilens.errors import DataError, did_you_mean
+from epilens.notebook import RESEARCH, SIMULATED, bars, card
 from epilens.plan import Plan
 from epilens.provenance import digest_of
 
@@ -51,6 +52,43 @@ class Recordings:
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    def __getitem__(self, which: int | str) -> Recording | list[Recording]:
+        """Signals of the run at a place, or of all runs of a patient by name."""
+        if isinstance(which, str):
+            names = {patient.name: patient for patient in self.patients}
+            if which not in names:
+                raise DataError(
+                    f"recordings: expected one of {len(names)} patients, found {which!r}. "
+                    f"{did_you_mean(which, names)}"
+                )
+            return list(self.read(names[which]))
+        recording, rows = read_run(self.runs[which], self.plan)
+        self._note(rows)
+        return recording
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row per patient: center, seizures, channels, EZ channels (None: no labels)."""
+        rows = [
+            (p.name, p.center, len(p.runs), len(p.channels), None if p.ez is None else len(p.ez))
+            for p in self.patients
+        ]
+        columns = ["patient", "center", "seizures", "channels", "ez_channels"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"Recordings({self.title!r}: {len(self.patients)} patients, {len(self)} seizures, "
+            f"{len(self._rows)} audit rows)"
+        )
+
+    def _repr_html_(self) -> str:
+        left_out = sum(row.effect == "excluded" for row in self._rows)
+        facts = {"patients": len(self.patients), "seizures": len(self), "left out": left_out}
+        simulated = any(patient.simulated for patient in self.patients)
+        picture = bars([len(p.runs) for p in self.patients], "seizures by patient")
+        return card(self.title, facts, self.table, picture, [SIMULATED] * simulated + [RESEARCH])
 
     def __iter__(self) -> Iterator[Recording]:
         for patient in self.patients:
@@ -93,7 +131,20 @@ def read_bids(
     Returns
     -------
     Recordings
-        Iterable of `Recording`; `.patients` and `.audit` need no signals.
+        Iterable of `Recording` (µV, Hz, seconds from onset); `.patients`, `.table` and `.audit`
+        need no signals.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from epilens.data.simulate import simulate
+    >>> with TemporaryDirectory() as place:
+    ...     _ = simulate(Path(place) / "cohort", "tiny")
+    ...     recordings = read_bids(Path(place) / "cohort" / "west", "simulated")
+    ...     recording = recordings[0]
+    >>> len(recordings.patients), recording.signal.shape[0] == len(recording.channels)
+    (2, True)
     """
     tree, plan = BidsTree(root), plan or Plan()
     row = recognise(tree.description) if dataset is None else DATASETS[dataset]

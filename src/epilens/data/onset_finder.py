@@ -65,6 +65,13 @@ def propose_onsets(
         Channels that do not count.
     tick : callable
         Told of every piece that is read.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_recording
+    >>> first, *_ = propose_onsets(make_recording(start_s=-60, stop_s=60))  # onset after 60 s
+    >>> abs(first.onset_s - 60) < 10
+    True
     """
     return candidates_of(open_source(recording, exclude), Ticks.of(tick))
 

@@ -72,8 +72,31 @@ def train(
 ) -> Model:
     """Train a model on all labelled patients: one member for every fold, and seed where it matters.
 
-    method : `lens`, or `cdel` for the paper's two networks. jobs : processes; the result is the
-    same however many there are.
+    Parameters
+    ----------
+    plan : Plan
+        Folds, seeds and, for `cdel`, how the networks are trained.
+    cohort : Cohort
+        Patients; those without labels are not used. Twice as many as folds are needed.
+    tick : function of (note, steps)
+        Told of every member that is trained.
+    method : str
+        `lens`, or `cdel` for the paper's two networks.
+    jobs : int
+        Processes; the result is the same however many there are.
+
+    Returns
+    -------
+    Model
+        For `localize`; `epilens.networks.model.save_model` writes it.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> quick = Plan().override(splits={"folds": 2})
+    >>> model = train(quick, make_run().cohort)
+    >>> len(model), model.kind
+    (2, 'lens')
     """
     if method not in PARTS:
         raise ModelError(

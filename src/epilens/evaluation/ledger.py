@@ -95,6 +95,12 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
 
     On ledgers the channels are matched by key, and the threshold is chosen on the fused validation
     scores of each seed and fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fuse(np.array([0.9, 0.2]), np.array([0.4, 0.2])).round(3).tolist()  # of NEZ, weight 0.20
+    [0.8, 0.2]
     """
     if not isinstance(prq, pd.DataFrame):
         return fuse_scores(prq, bcr, weight)

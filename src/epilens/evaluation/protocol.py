@@ -51,6 +51,17 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
 
     The folder holds the resolved plan, the split and the cohort with their digests, a folder per
     cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from epilens.testing import make_run
+    >>> plan = Plan(name="mine", seeds=(1,), methods=("logistic-z",)).override(splits={"folds": 2})
+    >>> with TemporaryDirectory() as place:
+    ...     folder = run(plan, make_run().cohort, Runtime(out=Path(place)))
+    ...     len(Run(folder))
+    1
     """
     runtime = runtime or Runtime()
     methods = [METHODS[name] for name in runtime.only or plan.methods]

@@ -50,6 +50,29 @@ def compare(
     """Paired patient bootstrap of method `a` against method `b`.
 
     A patient's metric is averaged over seeds first. Patients for whom it is undefined are left out.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+        `Run.ledger`, with the rows of both methods.
+    a, b : str
+        Methods; the effect is a less b.
+    metric : str
+        One of `epilens.evaluation.scoring.METRICS`, e.g. `macro_f1` or `auroc`.
+    draws, seed : int
+        Resamples of the patients, and where their random numbers start.
+
+    Returns
+    -------
+    Comparison
+        `estimate`, the 95 % interval `low` to `high`, and `patients`.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> difference = compare(make_run().ledger, "logistic-z", "rbf-svm", "auroc", draws=200)
+    >>> difference.patients, difference.low <= difference.estimate <= difference.high
+    (8, True)
     """
     return compare_scores(score(ledger[ledger["method"].isin([a, b])]), a, b, metric, draws, seed)
 

@@ -24,10 +24,11 @@ from urllib.parse import quote
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import CubeError, LedgerError
+from epilens.errors import CubeError, LedgerError, did_you_mean
 from epilens.evaluation.ledger import read_ledger, write_ledger
-from epilens.evaluation.scoring import score
+from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
+from epilens.notebook import card
 from epilens.plan import Plan
 from epilens.provenance import digest_of
 from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
@@ -164,6 +165,37 @@ class Run:
         """One row per method, seed and test patient."""
         return score(self.ledger)
 
+    def score(self) -> pd.DataFrame:
+        """One row per method: patient-equal mean of every metric, and its SD over seeds."""
+        return summarise(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.methods)
+
+    def __bool__(self) -> bool:
+        return True  # also before the first method is finished
+
+    def __getitem__(self, method: str) -> pd.DataFrame:
+        """The ledger's rows of a method."""
+        if method not in self.methods:
+            raise LedgerError(
+                f"{self.folder}: expected one of its {len(self)} methods, found {method!r}. "
+                f"{did_you_mean(method, self.methods)}"
+            )
+        return self.ledger[self.ledger["method"] == method]
+
+    def __repr__(self) -> str:
+        many = f", {len(self)} methods" if self.has_ledger else ", not finished"
+        return f"Run({str(self.folder)!r}{many})"
+
+    def _repr_html_(self) -> str:
+        if not self.has_ledger:
+            return card(f"Run {self.folder.name}, not finished", {}, notes=self.caveats)
+        columns = ["method", "macro_f1", "ez_f1", "auroc", "ez_auprc"]
+        table = self.score()[columns].sort_values("auroc", ascending=False)
+        facts = {"patients": len(self.setting["patients"]), "methods": len(self)}
+        return card(f"Run {self.folder.name}", facts, table, notes=self.caveats)
+
     @property
     def methods(self) -> list[str]:
         """Methods of the ledger, in its order."""
@@ -290,6 +322,15 @@ def open_run(
     """A finished run, with the cubes and the leave-one-center-out run that belong to it.
 
     If they are not given: the cubes are looked for where the run found them, the other run beside.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> run = open_run(make_run().folder)
+    >>> len(run), run.methods
+    (2, ['logistic-z', 'rbf-svm'])
+    >>> run.score().set_index("method").loc["logistic-z", "seeds"].item()
+    1
     """
     run = Run(Path(folder))
     run.check_finished()

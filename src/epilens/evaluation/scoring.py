@@ -107,7 +107,23 @@ def _recall_at_k(groups: list[Group], K: int) -> float:
 
 
 def score(ledger: pd.DataFrame) -> pd.DataFrame:
-    """One row per method, seed and test patient: every metric, and the counts behind the bias."""
+    """One row per method, seed and test patient: every metric, and the counts behind the bias.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+        Rows of `Run.ledger`: method, seed, fold, partition, patient, channel, center, is_ez, p_nez,
+        threshold. Only the partition `test` counts.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> scores = score(make_run().ledger)
+    >>> len(scores)  # two methods, one seed, eight patients
+    16
+    >>> bool(scores["auroc"].between(0, 1).all())
+    True
+    """
     test = ledger[ledger["partition"] == "test"]
     rows = []
     for (method, seed, patient), part in test.groupby(["method", "seed", "patient"], sort=False):

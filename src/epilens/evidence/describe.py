@@ -39,7 +39,16 @@ def describe(recordings: Iterable[Recording], plan: Plan | None = None) -> xr.Da
     Returns
     -------
     xarray.Dataset
-        As `epilens.evidence.cube` says.
+        `x` (seizure, window, channel, descriptor) in the descriptors' units, `valid` (seizure,
+        window, channel), `is_ez` (channel) where labels are known, `start_s` and `stop_s` of
+        windows in seconds from onset.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_recording
+    >>> cube = describe([make_recording(channels=4)])  # 70 s of noise; two channels have a seizure
+    >>> dict(cube["x"].sizes)
+    {'seizure': 1, 'window': 59, 'channel': 4, 'descriptor': 9}
     """
     return describe_patient(recordings, plan or Plan())[0]
 

@@ -252,6 +252,11 @@ def descriptors(
     --------
     >>> descriptors(np.zeros((3, 1024)), fs=256).shape
     (3, 3, 9)
+    >>> noise = np.random.default_rng(0).normal(0, 20, size=(3, 10 * 256))  # µV, 10 s at 256 Hz
+    >>> descriptors(noise, fs=256.0).shape  # nine windows of 2 s, one each second
+    (9, 3, 9)
+    >>> descriptors(noise, 256.0, names=["line_length", "rms"]).shape
+    (9, 3, 2)
     """
     x = np.asarray(x)
     length, stride = window_samples(fs, length_s, stride_s)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 import zarr
 from zarr.storage import MemoryStore, ZipStore
@@ -23,6 +24,7 @@ from zarr.storage import MemoryStore, ZipStore
 from epilens.data.sidecars import natural
 from epilens.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.evidence.cube import check, joined
+from epilens.notebook import RESEARCH, SIMULATED, card
 from epilens.storage import own_file, replace_file
 
 if TYPE_CHECKING:
@@ -233,13 +235,23 @@ def _nothing(place: Path, beside: str, what: str) -> CubeError:
 
 
 class Cohort(Mapping[str, xr.Dataset]):
-    """Patients of a folder of cubes, in natural order; a cube is read when it is asked for."""
+    """Patients of a folder of cubes, in natural order; a cube is read when it is asked for.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> cohort = make_run().cohort
+    >>> len(cohort), cohort.table["center"].tolist()[:2]
+    (8, ['Center 1', 'Center 2'])
+    """
 
     def __init__(self, paths: Mapping[str, Path], summary: Mapping[str, Any] | None = None):
         self._paths = dict(paths)
         self.summary = dict(summary or {})
 
-    def __getitem__(self, patient: str) -> xr.Dataset:
+    def __getitem__(self, patient: str | int) -> xr.Dataset:
+        """The cube of a patient by name, or by place."""
+        patient = list(self._paths)[patient] if isinstance(patient, int) else patient
         if patient not in self._paths:
             raise CubeError(
                 f"cohort: expected one of {len(self)} patients, found {patient!r}. "
@@ -260,6 +272,27 @@ class Cohort(Mapping[str, xr.Dataset]):
         """Where a patient's cube is."""
         return self._paths[patient]
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row per patient: center, seizures, channels, EZ channels; no array is read."""
+        names = ["center", "seizures", "channels", "ez_channels", "simulated"]
+        rows = []
+        for patient, path in self._paths.items():
+            about = attributes_of(path)
+            rows.append({"patient": patient} | {name: about.get(name) for name in names})
+        return pd.DataFrame(rows, columns=["patient", *names])
+
+    def __repr__(self) -> str:
+        first = next(iter(self._paths), "nobody")
+        return f"Cohort({len(self)} patients, the first {first!r})"
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        facts = {"patients": len(self), "centers": table["center"].nunique()}
+        simulated = bool(table["simulated"].fillna(False).any())
+        known = table.drop(columns="simulated").dropna(axis="columns", how="all")
+        return card("Cohort", facts, known, notes=[SIMULATED] * simulated + [RESEARCH])
+
 
 def cubes_in(folder: str | Path) -> dict[str, Path]:
     """Files of the cubes in a folder by patient, in natural order."""
@@ -268,7 +301,17 @@ def cubes_in(folder: str | Path) -> dict[str, Path]:
 
 
 def open_cohort(path: str | Path) -> Cohort:
-    """The cubes of a folder that `epilens describe` wrote."""
+    """The cubes of a folder that `epilens describe` wrote.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_run
+    >>> cohort = open_cohort(make_run().cubes)
+    >>> cohort
+    Cohort(8 patients, the first 'sub-01')
+    >>> cohort["sub-02"].attrs["center"], cohort[1].attrs["patient"]
+    ('Center 2', 'sub-02')
+    """
     path = Path(path)
     cubes = cubes_in(path)
     if not cubes:

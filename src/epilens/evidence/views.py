@@ -26,6 +26,16 @@ def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
     μ and σ are over the valid reference windows of the same seizure and channel only, so no other
     channel, seizure or label can enter them. σ is the population value; where the reference does
     not vary at all, Z-Δ is 0. What is not valid is 0.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_cube
+    >>> relative = views(make_cube(seizures=1, channels=4))
+    >>> dict(relative.sizes)
+    {'seizure': 1, 'window': 59, 'channel': 4, 'view': 4, 'descriptor': 9}
+    >>> z = relative.sel(view="z_delta", descriptor="line_length")
+    >>> bool(z[0, 40, 0] > 3)  # ten seconds after onset, in standard deviations before it
+    True
     """
     x = cube["x"].values.astype(np.float64)
     valid = cube["valid"].values[..., None]

@@ -97,7 +97,17 @@ def localize(
     Returns
     -------
     Localization
-        `.contacts` is the ranked table; `epilens.report.page.write_report` makes a page of it.
+        `.contacts` is the ranked table, `.save(folder)` writes page and BIDS derivative.
+
+    Examples
+    --------
+    >>> from epilens.testing import make_recording
+    >>> seizures = [make_recording(run=f"run-0{i}", seed=i) for i in (1, 2)]  # six contacts each
+    >>> localized = localize(seizures, "line-length-spread")
+    >>> len(localized), int(localized["A1"]["seizures"])
+    (6, 2)
+    >>> localized.contacts["rank"].astype(int).tolist()  # 1: most EZ-like
+    [1, 2, 3, 4, 5, 6]
     """
     # Heavy packages, when they are needed: a request can be read before.
     from epilens.localization.result import assemble

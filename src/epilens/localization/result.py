@@ -31,6 +31,7 @@ from epilens.localization.explain import Explanation
 from epilens.localization.gather import Evidence, gather
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.plainly import speak_plainly
+from epilens.localization.shown import Shown
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.localization.words import tell_contacts
@@ -62,8 +63,8 @@ class ContactColumn:
     units: str = ""
 
 
-@dataclass(frozen=True)
-class Localization(Evidence):
+@dataclass(frozen=True, repr=False)
+class Localization(Shown, Evidence):
     """Ranked contacts of one patient, with the evidence for them; arrays follow `channels`."""
 
     about: About

@@ -42,7 +42,18 @@ class BCRSpec:
 
 
 class BCRNet(PatientNetwork):
-    """BCR-Net: EZ logit of every channel of one patient."""
+    """BCR-Net: EZ logit of every channel of one patient.
+
+    Examples
+    --------
+    >>> from epilens.evidence.views import Standardizer
+    >>> from epilens.networks.training import as_tensors, predict
+    >>> from epilens.testing import make_cube
+    >>> cube = make_cube(channels=4)
+    >>> patient = as_tensors(cube, Standardizer.fit([cube]))
+    >>> predict(BCRNet(), patient).shape  # probability of NEZ of each channel
+    (4,)
+    """
 
     sign = -1
 

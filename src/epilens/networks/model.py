@@ -29,12 +29,13 @@ from epilens.evidence.contact_table import PLACES, TERMS, contact_table
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.fusion import fuse_scores
 from epilens.networks.bcr import BCRNet
-from epilens.networks.card import card
+from epilens.networks.card import card as model_card
 from epilens.networks.encoder import PatientNetwork
 from epilens.networks.lens import Lens
 from epilens.networks.prq import PRQNet
 from epilens.networks.stored import FORMAT, check_stored
 from epilens.networks.training import as_tensors, predict
+from epilens.notebook import RESEARCH, SIMULATED, card
 from epilens.plan import PAPER_NINE
 from epilens.reading import read_bytes
 from epilens.storage import check_folder, is_own, replace_folder
@@ -100,6 +101,24 @@ class Model:
     descriptors: tuple[str, ...] = PAPER_NINE
     views: tuple[str, ...] = VIEWS
     """What it was trained on, in the order of its standardizers."""
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, place: int) -> Member | LensMember:
+        return self.members[place]
+
+    def __repr__(self) -> str:
+        return f"Model({self.kind}, {len(self)} members, EZ where p_nez < {self.threshold:g})"
+
+    def _repr_html_(self) -> str:
+        reached = self.about.get("out_of_fold") or {}
+        facts = {"members": len(self), "EZ where p_nez is below": f"{self.threshold:g}"}
+        facts |= {k: f"{v:.3f}" for k, v in reached.items() if isinstance(v, float)}
+        cohort = self.about.get("cohort", {})
+        table = pd.DataFrame({"training cohort": map(str, cohort), "": map(str, cohort.values())})
+        simulated = bool(self.about.get("simulated"))
+        return card(f"Model: {self.kind}", facts, table, notes=[SIMULATED] * simulated + [RESEARCH])
 
     @property
     def kind(self) -> Kind:
@@ -186,7 +205,7 @@ def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
         "about": dict(model.about),
         "assurance": dict(model.assurance),
     }
-    files[CARD] = card(tree).encode()
+    files[CARD] = model_card(tree).encode()
     tree["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     with replace_folder(path, KIND) as folder:
         for name, content in files.items():

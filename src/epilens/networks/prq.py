@@ -114,7 +114,18 @@ class LowerTail(nn.Module):
 
 
 class PRQNet(PatientNetwork):
-    """PRQ-Net: NEZ logit of every channel of one patient."""
+    """PRQ-Net: NEZ logit of every channel of one patient.
+
+    Examples
+    --------
+    >>> from epilens.evidence.views import Standardizer
+    >>> from epilens.networks.training import as_tensors, predict
+    >>> from epilens.testing import make_cube
+    >>> cube = make_cube(channels=4)
+    >>> patient = as_tensors(cube, Standardizer.fit([cube]))
+    >>> predict(PRQNet(), patient).shape  # probability of NEZ of each channel
+    (4,)
+    """
 
     sign = 1
 

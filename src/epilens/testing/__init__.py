@@ -1,7 +1,13 @@
 """For tests of EpiLENS and of what is added to it: small patients, and the contract of methods."""
 
 from epilens.testing.contract import METHOD_CHECKS, QUICK, Trial, check_method, contract_patients
-from epilens.testing.patients import make_cohort, make_cube, make_patient, make_recording
+from epilens.testing.patients import (
+    make_cohort,
+    make_cube,
+    make_patient,
+    make_recording,
+    make_run,
+)
 
 __all__ = [
     "METHOD_CHECKS",
@@ -13,4 +19,5 @@ __all__ = [
     "make_cube",
     "make_patient",
     "make_recording",
+    "make_run",
 ]

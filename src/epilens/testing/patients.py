@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -12,12 +16,14 @@ import xarray as xr
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
+from epilens.evaluation.protocol import run
+from epilens.evaluation.run import Run, open_run
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.files import SUFFIX, Cohort, open_cohort, save
 from epilens.evidence.signals import make_signals
 from epilens.evidence.traces import make_traces
-from epilens.plan import Plan
+from epilens.plan import Plan, Runtime
 
 
 def make_recording(
@@ -109,3 +115,14 @@ def make_cohort(
         }
         save(cube, folder / f"{name}{SUFFIX}")
     return open_cohort(folder)
+
+
+@cache
+def make_run() -> Run:
+    """A finished run of two quick methods on eight patients, once in a process; for examples."""
+    folder = Path(mkdtemp(prefix="epilens-example-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    cohort = make_cohort(folder / "cubes", channels=4, ez=1)
+    plan = Plan(name="example", seeds=(1,), methods=("logistic-z", "rbf-svm"))
+    made = run(plan.override(splits={"folds": 2}), cohort, Runtime(out=folder / "runs"))
+    return open_run(made, folder / "cubes")
