@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= demo-output
 
-.PHONY: help install demo test browser check bench docs lock clean
+.PHONY: help install demo test browser check audit bench docs lock clean
 
 help:
 	@echo "make demo    simulate a cohort and run the main job on it (results in $(DEMO)/)"
 	@echo "make test    the whole test suite"
 	@echo "make install the environment alone: $(VENV), locked versions"
-	@echo "make check   lint, types, spelling, tests"
+	@echo "make check   lint, types, spelling, known vulnerabilities, tests"
+	@echo "make audit   known vulnerabilities of the locked packages"
 	@echo "make bench   speed and memory, as ratios measured in one run"
 	@echo "make docs    the documentation as HTML in site/"
 	@echo "make lock    resolve the ranges of pyproject.toml anew and write requirements.lock"
@@ -42,7 +43,12 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ty check
 	$(BIN)/codespell src tests docs benchmarks changes README.md CONTRIBUTING.md
+	$(MAKE) audit
 	$(MAKE) test
+
+# Asks a service; without a network it says that nothing could be checked.
+audit: $(READY)
+	@$(BIN)/python -m benchmarks.vulnerabilities
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib
 import pandas as pd
@@ -56,11 +57,20 @@ def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
             # A mistake of ours must be seen; one of a plugin must not take the page with it.
             if (package := ANALYSES.origin(name).package) == "epilens":
                 raise
-            missing[name] = f"{package}: failed ({type(error).__name__}: {error})."
+            missing[name] = f"{package}: failed ({type(error).__name__})."
         if name == "audit":
             _require(frames, missing)
         tick(name)
-    return Findings(run, frames, missing)
+    return Findings(run, frames, {name: _without_places(why, run) for name, why in missing.items()})
+
+
+def _without_places(why: str, run: Run) -> str:
+    """A reason for the page: where things lie on this computer is for nobody who is sent it."""
+    places = {run.folder.parent: "RUNS", run.loco: "LOCO", run.folder: "RUN", run.cubes: "CUBES"}
+    # Longest first: one can lie in another.
+    for place, name in sorted(places.items(), key=lambda item: -len(str(item[0]))):
+        why = why.replace(str(place), name) if place not in (None, Path()) else why
+    return why
 
 
 def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> None:
