@@ -3,7 +3,8 @@
 Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
 several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning`
 trains for about half an hour and takes options (`learning --help`); `fuzz [--inputs N]` damages
-inputs of every reader, and goes on where it stopped.
+inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
+CUBES` look at finished runs on simulated cohorts.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize")
-LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset")
-WITH_ARGUMENTS = ("fuzz", "real", "learning")
+LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
+WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

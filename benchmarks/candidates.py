@@ -1,7 +1,8 @@
-"""What else `lens` could be made of, on a development cohort: `python -m benchmarks candidates RUN CUBES`.
+"""What else `lens` could be made of, on a development cohort.
 
-RUN has `lens`, `prq` and `bcr` of a simulated cohort that no report uses (seeds 10-12). Three ideas,
-each against `lens` as it is, patient by patient, out of fold:
+`python -m benchmarks candidates RUN CUBES`: RUN has `lens`, `prq` and `bcr` of a simulated cohort
+that no report uses (seeds 10-12). Three ideas, each against `lens` as it is, patient by patient,
+out of fold:
 
 - the networks as inputs: log odds of PRQ-Net and BCR-Net beside those of `lens`, weights fitted on
   the patients of the other folds (whose scores come from networks that have seen this fold's

@@ -1,8 +1,9 @@
-"""Where every row of a run on a simulated cohort stands: `python -m benchmarks standing RUN COHORT`.
+"""Where every row of a run on a simulated cohort stands.
 
-The table of docs/results.md: patient-equal metrics against the annotated EZ, AUROC also against the
-true onset zone, which no row has seen; each row against `lens` by a paired bootstrap over patients;
-and the training-free scores in the ECoG-like center, whose goals were set on recorded patients.
+`python -m benchmarks standing RUN COHORT` prints the table of docs/results.md: metrics, patients
+weighing the same, against the annotated EZ; AUROC also against the true onset zone; the best
+other row of each metric against `lens` by a paired bootstrap over patients; and the training-free
+scores in the ECoG-like center, whose goals were set on recorded patients.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def table(run: Run, truth: pd.DataFrame) -> str:
     means = summarise(run.scores).sort_values("auroc", ascending=False, kind="stable")
     true = truth.groupby("method")["auroc"].mean()
     lines = [
-        "| row | Macro-F1 | EZ-F1 | AUROC | EZ-AUPRC | AUROC, true onset zone | bias of the EZ share "
-        "| published AUROC |",
+        "| row | Macro-F1 | EZ-F1 | AUROC | EZ-AUPRC | AUROC, true onset zone | "
+        "bias of the EZ share | published AUROC |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for r in means.to_dict("records"):
@@ -103,5 +104,7 @@ def measure(folder: str, cohort: str) -> list[dict[str, Any]]:
     print(by_center.sort_values(by_center.columns[0], ascending=False).round(3).to_string())
     east = truth[truth["place"].str.contains(ECOG)].groupby("method")["auroc"]
     rows = [row(f"{m}: AUROC, annotated", v, "") for m, v in by_center.mean(axis=1).items()]
-    rows += [row(f"{m}: median AUROC, onset zone, ECoG-like", v, "") for m, v in east.median().items()]
+    rows += [
+        row(f"{m}: median AUROC, onset zone, ECoG-like", v, "") for m, v in east.median().items()
+    ]
     return rows

@@ -92,13 +92,14 @@ def print_frame(title: str, frame: pd.DataFrame, formats: Mapping[str, str]) -> 
 def to_markdown(frame: pd.DataFrame, formats: Mapping[str, str]) -> str:
     """A Markdown table."""
     shown = columns(frame, formats)
-    heads = [_in_markdown(c.heading) for c in shown]
-    rows = zip(*([_in_markdown(cell) for cell in c.cells] for c in shown), strict=True)
+    heads = [in_markdown(c.heading) for c in shown]
+    rows = zip(*([in_markdown(cell) for cell in c.cells] for c in shown), strict=True)
     rule = ["---:" if c.numbers else "---" for c in shown]
     return "".join(f"| {' | '.join(row)} |\n" for row in [heads, rule, *rows])
 
 
-def _in_markdown(text: str) -> str:
+def in_markdown(text: str) -> str:
+    """Text that stays in its cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 

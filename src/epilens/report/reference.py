@@ -1,0 +1,110 @@
+"""The reference pages of the documentation, made from what there is: verbs, plan, registries.
+
+Nothing is listed twice: a verb, field or row that is added is documented by being there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from epilens.report.listings import LISTINGS
+from epilens.report.tables import in_markdown
+
+if TYPE_CHECKING:
+    from click import Command, Parameter
+
+
+def verbs() -> str:
+    """Every verb of the command line: what it does, what it takes."""
+    from typer.main import get_command
+
+    from epilens.cli import app
+
+    parts = []
+    for name, command in _commands("epilens", get_command(app)):
+        usage = " ".join(_usage(parameter) for parameter in command.params)
+        text = (command.help or "").split("\f")[0].strip()
+        parts += [f"## `{name}`", text, f"```\n{name} {usage}\n```"]
+        rows = [_parameter(parameter) for parameter in command.params if parameter.name != "help"]
+        parts.append(_table(("", "meaning", "default"), rows) if rows else "")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Command]]:
+    """Verbs with their whole names; groups are opened."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+        return
+    for word in sorted(inner):
+        yield from _commands(f"{name} {word}", inner[word])
+
+
+def _usage(parameter: Parameter) -> str:
+    name = parameter.opts[-1] if parameter.param_type_name == "option" else _metavar(parameter)
+    takes = parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
+    text = f"{name} {str(parameter.name).upper()}" if takes else name
+    return text if parameter.required else f"[{text}]"
+
+
+def _metavar(parameter: Parameter) -> str:
+    return parameter.metavar or str(parameter.name).upper()
+
+
+def _parameter(parameter: Parameter) -> tuple[str, str, str]:
+    option = parameter.param_type_name == "option"
+    name = ", ".join(parameter.opts) if option else _metavar(parameter)
+    default = parameter.default
+    plain = isinstance(default, str | int | float) and not isinstance(default, bool)
+    shown = str(default) if plain or type(default).__name__ == "PosixPath" else ""
+    return f"`{name}`", str(getattr(parameter, "help", "") or ""), f"`{shown}`" if shown else ""
+
+
+def plan_fields() -> str:
+    """Every field of the plan with its default and meaning, section by section."""
+    from epilens.plan import Plan
+
+    own = [(name, field) for name, field in Plan.model_fields.items() if not _section(field)]
+    parts = ["## Top level", _fields("", own)]
+    for name, field in Plan.model_fields.items():
+        section = _section(field)
+        if section is not None:
+            text = (section.__doc__ or "").strip()
+            parts += [f"## `[{name}]`", text, _fields(f"{name}.", section.model_fields.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(field: Any) -> type[BaseModel] | None:
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _fields(prefix: str, fields: Any) -> str:
+    rows = []
+    for name, field in fields:
+        default = field.get_default(call_default_factory=True)
+        text = " ".join((field.description or "").split())
+        rows.append((f"`{prefix}{name}`", f"`{_value(default)}`", text))
+    return _table(("field", "default", "meaning"), rows)
+
+
+def _value(default: Any) -> str:
+    if isinstance(default, tuple | list):
+        inside = ", ".join(_value(one) for one in default)
+        return f"[{inside}]" if len(inside) < 120 else f"[{len(default)} names]"
+    return f'"{default}"' if isinstance(default, str) else str(default).lower()
+
+
+def rows_of(what: str) -> str:
+    """A registry as a table: `methods`, `descriptors`, `datasets` or `analyses`."""
+    columns, rows = LISTINGS[what]()
+    named = [(f"`{first}`", *map(str, rest)) for first, *rest in rows]
+    return _table(columns, named)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *([in_markdown(cell) for cell in r] for r in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -1,0 +1,78 @@
+"""The reference pages hold everything that there is, because they are made from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+from epilens.cli import app
+from epilens.plan import Plan, Section
+from epilens.report import reference
+from epilens.report.listings import LISTINGS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def leaf_fields(model=Plan, prefix=""):
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            yield from leaf_fields(kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def test_every_verb_is_documented_with_all_its_options():
+    page = reference.verbs()
+    group = get_command(app)
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", {"": command})
+        for word, leaf in inner.items():
+            whole = f"epilens {name} {word}".strip()
+            section = page.split(f"## `{whole}`")[1].split("\n## ")[0]
+            assert leaf.help.split("\n")[0] in section
+            for parameter in leaf.params:
+                if parameter.param_type_name == "option" and parameter.name != "help":
+                    assert parameter.opts[-1] in section
+
+
+@pytest.mark.parametrize("name", sorted(leaf_fields()))
+def test_every_field_of_the_plan_is_documented_with_its_default(name):
+    row = next(line for line in reference.plan_fields().splitlines() if f"| `{name}` |" in line)
+    assert re.fullmatch(r"\| `[\w.]+` \| `.*` \| .*\|", row)
+
+
+@pytest.mark.parametrize("what", LISTINGS)
+def test_every_row_of_a_registry_is_documented(what):
+    page = reference.rows_of(what)
+    _, rows = LISTINGS[what]()
+    assert all(f"| `{row[0]}` |" in page for row in rows)
+
+
+def test_a_cell_cannot_break_its_table():
+    assert r"a \| b" in reference._table(("x",), [("a | b",)])
+
+
+def test_a_verb_that_is_added_is_documented_by_being_there(monkeypatch):
+    added = typer.Typer()
+    added.command("first")(lambda: None)
+
+    @added.command("second")
+    def second(folder: str, loud: bool = False) -> None:
+        """Say the folder."""
+
+    monkeypatch.setattr("epilens.cli.app", added)
+    page = reference.verbs()
+    assert "## `epilens second`" in page
+    assert "Say the folder." in page
+    assert "epilens second FOLDER [--loud]" in page.replace("--no-loud", "--loud")
+
+
+@pytest.mark.parametrize("page", ["cli", "plan", "rows", "api"])
+def test_the_pages_of_the_reference_are_made_when_they_are_built(page):
+    text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    assert 'exec="1"' in text
