@@ -79,7 +79,7 @@ function heatText(value) {
 
 function noteHeat() {
   const map = mapOf(state.quantity);
-  const what = map ? (map.kind === 'ratio' ? 'Energy of fast to that of slow activity, relative to the contact’s own level before the seizure: orange above, blue below. Grey: no neighbour, or no signal.' : 'Dark: a small change of this contact’s connections would make the network unstable; relative to the most robust contact of each window.')
+  const what = map ? (map.kind === 'ratio' ? 'Energy of fast to that of slow activity, relative to the contact’s own level before the seizure: orange above, blue below. Grey: no neighbour, or no signal.' : 'Strong orange: a small change of this contact’s connections would make the network unstable; relative to the most robust contact of each window.')
     : state.quantity === CONTRIBUTION ? 'Orange: moves the score towards EZ; blue: away from it, against what the contact shows all the time. Grey: not explained.'
     : 'Orange: above the contact’s own pre-onset level; blue: below; in its standard deviations. Grey: no valid window.';
   fill('heat-note', `${what} ▏ marks the first clear rise: 3 SD or more in three windows in a row, in beta, gamma or line length. The line at 0 is the onset.`);

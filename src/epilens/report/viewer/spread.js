@@ -31,7 +31,7 @@ function buildSpread() {
   fill('spread-tools', el('output', { id: 'moment-note', class: 'muted small', for: 'moment' }), S > 1 ? which : null,
     button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'spread-off', title: 'Implant and electrodes by score again' }));
   fill('spread', el('div', { class: 'spread-grid' }, el('div', { class: 'waves', id: 'waves' }, ...data.seizures.map((_, s) => wave(s))), el('div', { class: 'scroll spread-table', tabindex: '0' }, spreadTable())),
-    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three windows in a row), exact to about a second. Dark is early; pale is not yet, or never.${spreadRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${spreadRows().length}.` : ''}`));
+    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three windows in a row), exact to about a second. The stronger the colour, the earlier; pale or grey is not yet, or never.${spreadRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${spreadRows().length}.` : ''}`));
   refreshSpread();
 }
 
