@@ -19,6 +19,7 @@ from pathlib import Path
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
+LONG += ("review",)
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"

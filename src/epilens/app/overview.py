@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,38 @@ from epilens.errors import EpilensError
 _MOST_BUCKETS = 1200
 _SHORTEST_BUCKET_S = 0.25
 _PIECE_S = 1.0
-_REST = 0.5
+REST = 0.5
 """Pause after a piece, in times of what it took: a screen goes first."""
+
+
+class Foreground:
+    """A screen that somebody waits for; what works in the background lets it go first."""
+
+    def __init__(self) -> None:
+        self._lock, self._screens = threading.Lock(), 0
+
+    @contextmanager
+    def first(self) -> Generator[None]:
+        """Go first."""
+        with self._lock:
+            self._screens += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._screens -= 1
+
+    def wait(self) -> None:
+        """Until nobody goes first."""
+        while self._screens:
+            time.sleep(0.005)
 
 
 class Overview:
     """Line length in µV/s, (contact, bucket); `share` of the file has been read."""
 
-    def __init__(self, opened: OpenFile):
+    def __init__(self, opened: OpenFile, foreground: Foreground | None = None):
+        self._foreground = foreground or Foreground()
         length_s = opened.length_s
         self.buckets = max(1, min(_MOST_BUCKETS, int(length_s / _SHORTEST_BUCKET_S)))
         self._opened = opened
@@ -67,6 +92,7 @@ class Overview:
             for bucket, start, stop in self._pieces():
                 if self._stop.is_set():
                     return
+                self._foreground.wait()
                 began = time.thread_time()
                 part = self._opened.read(start, stop)
                 with np.errstate(invalid="ignore"):
@@ -74,7 +100,7 @@ class Overview:
                 with self._lock:
                     self._sums[:, bucket] += np.nan_to_num(length)
                     self._steps[bucket] += part.shape[1] - 1
-                time.sleep(_REST * (time.thread_time() - began))
+                time.sleep(REST * (time.thread_time() - began))
         except EpilensError as error:
             self.problem = str(error)
 

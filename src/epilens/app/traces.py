@@ -89,7 +89,9 @@ class Traces:
         if montage == "average":
             bad = bad | set(self._book.marks(request.path_params["code"]).bad)
         rows = rows_of(opened, montage, bad)
-        return _bytes(*_screen(screen(opened, rows, look, (start_s, seconds), columns), rows))
+        with self._shelf.foreground.first():
+            made = screen(opened, rows, look, (start_s, seconds), columns)
+        return _bytes(*_screen(made, rows))
 
     def overview(self, request: Request) -> Response:
         """Line length so far, (contact, bucket), in µV/s."""

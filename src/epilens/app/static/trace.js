@@ -80,6 +80,7 @@ async function begin() {
   at('disclaimer').textContent = about.disclaimer;
   at('title').textContent = about.shown.startsWith(about.code) ? about.shown : `${about.code} · ${about.shown}`;
   document.title = `${about.code}: traces`;
+  at('patient').href = `patient?${new URLSearchParams({ case: about.code })}`;
   const hidden = about.not_shown ? `, ${about.not_shown} other channels not shown` : '';
   at('facts').textContent = `${about.contacts.length} contacts, ${about.fs} Hz, ${clock(about.length_s)}${hidden}`;
   await load();
