@@ -126,7 +126,8 @@ def test_a_defect_is_a_failed_run(runs, monkeypatch):
     monkeypatch.setattr("epilens.app.run_child._localize", broken)
     run = runs.begin(ASKED)
     work(run, an_order())
-    assert run.state.problem.startswith("The run failed unexpectedly (KeyError: 'file-")
+    assert run.state.problem.startswith("The run failed unexpectedly (KeyError in test_runs.py,")
+    assert "Mustermann" not in run.state.problem
 
 
 def test_a_run_in_a_process_of_its_own(runs):

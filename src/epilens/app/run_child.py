@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -60,7 +61,9 @@ def work(run: Run, order: Order) -> None:
     except EpilensError as error:
         run.fail(order.without_files(str(error)))
     except Exception as error:
-        what = f"{type(error).__name__}: {order.without_files(str(error))}"
+        # Its own text may hold words of a recording: what and where is enough.
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
         run.fail(f"The run failed unexpectedly ({what}). Please report it.")
 
 
