@@ -214,17 +214,20 @@ def _digest(path: Path) -> str:
 
 
 def damage_in(folder: str | Path) -> str:
-    """What of a sealed folder is not as it was written: the file's name; '' if all of it is."""
+    """What of a folder is not as it was written: the name of a file; '' if all of it is.
+
+    Of a folder that was not sealed it is only seen whether all files are there.
+    """
     folder = Path(folder)
     files = (_marked(folder) or {}).get("files")
-    if not isinstance(files, dict):
+    if not isinstance(files, dict | list):
         return MARK
-    for name, digest in files.items():
+    for name in files:
         try:
-            same = _digest(folder / name) == digest
+            same = not isinstance(files, dict) or _digest(folder / name) == files[name]
         except OSError:
             same = False
-        if not same:
+        if not same or not (folder / name).is_file():
             return name
     return ""
 

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from epilens.errors import EpilensError, LedgerError
+from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import KEY, cell_threshold, selected_threshold
 from epilens.evaluation.protocol import cell_inputs, store_keys, trained_parts
-from epilens.evaluation.run import CellFolder, Run
+from epilens.evaluation.run import Run
 from epilens.fusion import fuse_scores
 from epilens.methods import METHODS, VALIDATION
 from epilens.methods.shaft import smoothed_ledger

@@ -15,8 +15,8 @@ import pandas as pd
 import xarray as xr
 
 from epilens.errors import LedgerError
+from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import with_thresholds
-from epilens.evaluation.run import CellFolder
 from epilens.evidence.cube import blind, taught
 from epilens.evidence.files import open_patient
 from epilens.methods import METHODS, Fitted, Training
@@ -57,8 +57,8 @@ class Cell:
 
 
 def finished(cell: Cell) -> bool:
-    """Whether the cell was written from the same inputs before."""
-    return cell.folder.record.get("key") == cell.key
+    """Whether the cell was written from the same inputs before, and is as it was written."""
+    return cell.folder.record.get("key") == cell.key and cell.folder.whole
 
 
 def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
@@ -66,7 +66,7 @@ def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
 
     Cells as they are ready, with the seconds of processor time that each took.
     """
-    yield from work_through(_run_alone, cells, jobs)
+    yield from work_through(_run_alone, cells, jobs, lambda cell: cell.title)
 
 
 @contextmanager

@@ -8,23 +8,24 @@ depends on it, and a killed run resumes to the same result.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from epilens.errors import LedgerError, PlanError
+from epilens.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
-from epilens.evaluation.run import KIND, Run, cohort_digest
+from epilens.evaluation.run import KIND, KNOWN_BY, Run, cohort_digest, place_from
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
 from epilens.evidence.files import Cohort, attributes_of, key_of
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
-from epilens.storage import own_folder
+from epilens.storage import working_in
 
 
 @dataclass(frozen=True)
@@ -67,25 +68,49 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     methods = [METHODS[name] for name in runtime.only or plan.methods]
     members = labelled(cohort)
     split = make_split(plan, members.centers)
-    place = Run(own_folder(runtime.out / plan.name, KIND))
-    _begin(place, plan, split, members, [method.name for method in methods])
-    tick, cells = Ticks.of(runtime.tick), _cells(place, methods, plan, split, members)
+    with working_in(runtime.out / plan.name, KIND, KNOWN_BY) as folder:
+        place = Run(folder)
+        _begin(place, plan, split, members, [method.name for method in methods])
+        cells = _cells(place, methods, plan, split, members)
+        _execute(place, cells, runtime)
+        if place.ledger_damaged:
+            methods = [*_finished_before(place, methods, split, members), *methods]
+            cells = _cells(place, methods, plan, split, members)
+        _assemble(place, methods, cells, split, plan)
+    return place.folder
+
+
+def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:
+    """Run what is not finished. A method that draws nothing is fitted once, and not once a seed."""
+    tick, todo = Ticks.of(runtime.tick), []
     tick.expect(len(cells))
-    todo = [cell for cell in cells if not finished(cell)]
-    for cell in (cell for cell in cells if finished(cell)):
-        tick(f"{cell.title} kept")
+    for cell in cells:
+        if finished(cell):
+            tick(f"{cell.title} kept")
+        else:
+            todo.append(cell)
     first = {(cell.method, cell.fold): cell for cell in reversed(cells)}
     drawn = [cell for cell in todo if cell.seeded or cell is first[cell.method, cell.fold]]
     for cell, processor_s in execute(drawn, runtime.jobs):
         place.note_time(cell.method, cell.seed, cell.fold, processor_s)
         tick(cell.title)
     for cell in todo:
-        # A method that draws nothing is fitted once, and not once a seed.
         if not cell.seeded and cell is not first[cell.method, cell.fold]:
             repeat_cell(first[cell.method, cell.fold], cell)
             tick(cell.title)
-    _assemble(place, methods, cells, split, plan)
-    return place.folder
+
+
+def _finished_before(
+    place: Run, methods: Sequence[Method], split: pd.DataFrame, members: Members
+) -> list[Method]:
+    """Other methods of a run whose ledger is damaged, all of whose cells are still there."""
+    plan, asked = Run(place.folder).plan, {method.name for method in methods}
+    found = []
+    for method in (METHODS[name] for name in plan.methods if name in METHODS and name not in asked):
+        with suppress(CubeError):  # without what it reads it cannot be known
+            if all(map(finished, _cells(place, [method], plan, split, members))):
+                found.append(method)
+    return found
 
 
 def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
@@ -105,7 +130,7 @@ def labelled(cohort: Cohort) -> Members:
         attrs = attributes_of(cohort.path(patient))
         if attrs.get("ez_channels") is not None:
             about[patient] = {
-                "key": attrs["key"],
+                "key": key_of(cohort.path(patient)),
                 "center": attrs["center"],
                 "simulated": bool(attrs.get("simulated")),
             }
@@ -120,26 +145,28 @@ def labelled(cohort: Cohort) -> Members:
 def _begin(
     place: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
 ) -> None:
-    """Plan, split and cohort; a run refuses to go on with another cohort or split."""
+    """Plan, split and cohort; a run refuses to go on with another cohort or split.
+
+    Where what it began with is damaged, it is written anew: cells know what they were made from.
+    """
     digests = {
         "split_digest": split_digest(split),
         "cohort_digest": cohort_digest(members.about),
     }
-    names = [*plan.methods, *methods]
-    if place.began:
-        for what in ("cohort", "split"):
-            old, new = place.setting[f"{what}_digest"], digests[f"{what}_digest"]
-            if old != new:
-                raise PlanError(
-                    f"{place.folder}: expected the {what} that this run began with ({old}), found "
-                    f"another ({new}). Give the plan another name, or remove the run."
-                )
-        names = [*place.plan.methods, *names]
+    began = place.begun_with
+    for what in ("cohort", "split"):
+        old, new = began.get(f"{what}_digest"), digests[f"{what}_digest"]
+        if began and old != new:
+            raise PlanError(
+                f"{place.folder}: expected the {what} that this run began with ({old}), found "
+                f"another ({new}). Give the plan another name, or remove the run."
+            )
     # The plan of a run names all of its methods, whichever plan file brought them.
+    names = [*place.methods_before, *plan.methods, *methods]
     whole = plan.override(methods=tuple(dict.fromkeys(names)))
     setting = {"plan_digest": whole.digest, **digests, "patients": dict(members.about)}
     setting["simulated"] = any(about["simulated"] for about in members.about.values())
-    setting |= {"smoke": plan.smoke, "cubes": str(members.folder.resolve())}
+    setting |= {"smoke": plan.smoke, "cubes": place_from(place.folder, members.folder)}
     place.begin(whole, split, setting)
 
 
@@ -197,7 +224,7 @@ def _assemble(
             parts = [by_method[part] for part in METHODS[name].parts]
             by_method[name] = _from_parts(METHODS[name], parts, plan)
     rows = pd.concat(list(by_method.values()), ignore_index=True)
-    if place.has_ledger:
+    if place.ledger_whole:
         old = place.ledger
         rows = pd.concat([old[~old["method"].isin(set(by_method))], rows], ignore_index=True)
     place.write_ledger(check_complete(rows, split, [method.name for method in methods]))

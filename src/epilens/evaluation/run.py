@@ -1,4 +1,4 @@
-"""A run on disk: this module alone knows where its files are.
+"""A run on disk: this module and `cell_folder` alone know where its files are.
 
 RUN/
 plan.toml  split.csv  run.json       what it began with: resolved plan, split, cohort
@@ -11,9 +11,8 @@ times.tsv                            processor time of each cell, in the order i
 
 from __future__ import annotations
 
-import io
 import json
-import shutil
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,99 +23,26 @@ from urllib.parse import quote
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import CubeError, LedgerError, did_you_mean
+from epilens.errors import CubeError, LedgerError, PlanError, did_you_mean
+from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
+from epilens.faults import told
 from epilens.notebook import card
 from epilens.plan import Plan
 from epilens.provenance import digest_of
 from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
-from epilens.storage import own_folder, replace_folder, write_atomically
+from epilens.storage import write_atomically
 
 KIND = "a run"
 _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger.parquet"
-_SUBSETS, _OWN_SCORES, _TIMES = "subsets.json", "threshold_scores.parquet", "times.tsv"
-OWN_SCORES = ["patient", "channel", "is_ez", "p_nez"]
-"""Columns of the scores on which a method chose its own threshold."""
+_SUBSETS, _TIMES = "subsets.json", "times.tsv"
 Subsets = dict[str, dict[str, list[list[str]]]]
 """Patient → condition → the names of the seizures of each repeat."""
-
-
-@dataclass(frozen=True)
-class CellFolder:
-    """What one method, seed and fold left behind."""
-
-    path: Path
-
-    @cached_property
-    def record(self) -> dict[str, Any]:
-        """Key, resolved inputs, threshold and notes: `cell.json`; empty where it is not whole."""
-        try:
-            record = json.loads((self.path / "cell.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return record if isinstance(record, dict) else {}
-
-    @property
-    def ledger(self) -> pd.DataFrame:
-        """Scores of its validation and test patients, checked."""
-        return read_ledger(self.path / _LEDGER)
-
-    @property
-    def checkpoint(self) -> Path:
-        """Tensors of the fitted method."""
-        return self.path / "checkpoint.safetensors"
-
-    @property
-    def history(self) -> pd.DataFrame:
-        """One row per epoch."""
-        return pd.read_parquet(self.path / "history.parquet")
-
-    @property
-    def threshold_scores(self) -> pd.DataFrame | None:
-        """Scores on which the method itself chose its threshold; None: none that can be read."""
-        try:
-            return pd.read_parquet(self.path / _OWN_SCORES, columns=OWN_SCORES)
-        except (OSError, ValueError):
-            return None
-
-    def write(
-        self,
-        record: Mapping[str, Any],
-        ledger: pd.DataFrame,
-        history: pd.DataFrame,
-        weights: Mapping[str, Any],
-        threshold_scores: pd.DataFrame | None = None,
-    ) -> None:
-        """Write the cell, whole or not at all."""
-        from safetensors.torch import save
-
-        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, "a cell") as folder:
-            write_ledger(ledger, folder / _LEDGER)
-            (folder / "history.parquet").write_bytes(_parquet(history))
-            if threshold_scores is not None:
-                (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
-            if weights:
-                (folder / self.checkpoint.name).write_bytes(save(dict(weights)))
-            (folder / "cell.json").write_text(text, encoding="utf-8")
-
-    def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
-        """Write the cell with all that another one left behind, but record and ledger."""
-        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, "a cell") as folder:
-            for name in ("history.parquet", _OWN_SCORES, self.checkpoint.name):
-                if (other.path / name).exists():
-                    shutil.copyfile(other.path / name, folder / name)
-            write_ledger(ledger, folder / _LEDGER)
-            (folder / "cell.json").write_text(text, encoding="utf-8")
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    file = io.BytesIO()
-    frame.to_parquet(file, index=False)
-    return file.getvalue()
+KNOWN_BY = ("cells", _PLAN, _SPLIT, _SETTING, _LEDGER, _SUBSETS, _TIMES)
+"""Names in a run's folder."""
+_DIGESTS = {"patients", "plan_digest", "split_digest", "cohort_digest"}
 
 
 @dataclass(frozen=True)
@@ -143,17 +69,38 @@ class Run:
         """Patients with their keys and centers, and digests: `run.json`; empty without a run."""
         if not self.began:
             return {}
-        return json.loads((self.folder / _SETTING).read_text(encoding="utf-8"))
+        try:
+            setting = json.loads((self.folder / _SETTING).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise self._damaged(_SETTING) from None
+        if not isinstance(setting, dict) or _DIGESTS - set(setting):
+            raise self._damaged(_SETTING)
+        return setting
+
+    def _damaged(self, name: str) -> LedgerError:
+        return LedgerError(
+            f"{self.folder / name}: expected what `epilens run` wrote, found a damaged file. Heal "
+            "it: run `epilens run` again with the same plan, cubes and folder."
+        )
 
     @cached_property
     def plan(self) -> Plan:
         """The resolved plan."""
-        return Plan.load(self.folder / _PLAN)
+        try:
+            return Plan.load(self.folder / _PLAN)
+        except PlanError:
+            raise self._damaged(_PLAN) from None
 
     @cached_property
     def split(self) -> pd.DataFrame:
         """Fold, partition, patient."""
-        return read_csv((self.folder / _SPLIT).read_bytes())
+        try:
+            split = read_csv((self.folder / _SPLIT).read_bytes())
+        except (OSError, ValueError):
+            raise self._damaged(_SPLIT) from None
+        if not {"fold", "partition", "patient"} <= set(split):
+            raise self._damaged(_SPLIT)
+        return split
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
@@ -262,8 +209,9 @@ class Run:
 
     def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
         """Write down what a cell cost. Not in its folder: the same cell has the same bytes."""
-        with (self.folder / _TIMES).open("a", encoding="utf-8") as file:
-            file.write(to_tsv([method, str(seed), quote(fold, safe=" "), f"{processor_s:.2f}"], ()))
+        path, place = self.folder / _TIMES, quote(fold, safe=" ")
+        with told(path), path.open("a", encoding="utf-8") as file:
+            file.write(to_tsv([method, str(seed), place, f"{processor_s:.2f}"], ()))
 
     @property
     def times(self) -> pd.DataFrame:
@@ -271,7 +219,11 @@ class Run:
         path, columns = self.folder / _TIMES, ["method", "seed", "fold", "processor_s"]
         if not path.exists():
             return pd.DataFrame(columns=columns)
-        frame = pd.read_csv(path, sep="\t", names=columns, dtype={"fold": str})
+        # Half a line, left by a kill, is left out.
+        frame = pd.read_csv(path, sep="\t", names=columns, dtype=str, on_bad_lines="skip")
+        for name in ("seed", "processor_s"):
+            frame[name] = pd.to_numeric(frame[name], errors="coerce")
+        frame = frame.dropna(ignore_index=True).astype({"seed": int})
         frame["fold"] = frame["fold"].map(plain)
         return frame.drop_duplicates(columns[:3], keep="last", ignore_index=True)
 
@@ -282,7 +234,6 @@ class Run:
 
     def begin(self, plan: Plan, split: pd.DataFrame, setting: Mapping[str, Any]) -> None:
         """Write what the run begins with."""
-        own_folder(self.folder, KIND)
         write_atomically(self.folder / _PLAN, plan.to_toml())
         write_atomically(self.folder / _SPLIT, to_csv(split))
         write_atomically(self.folder / _SETTING, json.dumps(setting, indent=1) + "\n")
@@ -293,9 +244,35 @@ class Run:
         return (self.folder / _SETTING).exists()
 
     @property
-    def has_ledger(self) -> bool:
-        """Whether some methods were finished before."""
-        return (self.folder / _LEDGER).exists()
+    def begun_with(self) -> Mapping[str, Any]:
+        """`run.json` of a run to go on with; empty where there is none, or a damaged one."""
+        try:
+            return self.setting
+        except LedgerError:
+            return {}
+
+    @property
+    def methods_before(self) -> list[str]:
+        """Methods of a run to go on with, from its plan or, where that is damaged, its ledger."""
+        try:
+            if (self.folder / _PLAN).exists() and self.plan.digest == self.setting["plan_digest"]:
+                return list(self.plan.methods)
+        except (LedgerError, KeyError):
+            pass
+        return self.methods if self.ledger_whole else []
+
+    @property
+    def ledger_damaged(self) -> bool:
+        """Whether there is a ledger that cannot be read."""
+        return (self.folder / _LEDGER).exists() and not self.ledger_whole
+
+    @cached_property
+    def ledger_whole(self) -> bool:
+        """Whether the ledger of methods that were finished before is there and can be read."""
+        try:
+            return len(self.ledger) > 0
+        except LedgerError:
+            return False
 
     def write_ledger(self, ledger: pd.DataFrame) -> None:
         """Write the ledger of all methods."""
@@ -348,8 +325,19 @@ def open_run(
 
 def _remembered(run: Run) -> Path | None:
     """Where the cubes were when the run was made, if they still are there."""
-    place = run.setting.get("cubes")
-    return Path(place) if place and Path(place).is_dir() else None
+    told_place = run.setting.get("cubes")
+    place = run.folder / str(told_place or "?")
+    return place if place.is_dir() else None
+
+
+def place_from(folder: Path, cubes: Path) -> str:
+    """Where cubes are, seen from a run's folder; '' where only a whole path would tell.
+
+    Names of people stand in whole paths.
+    """
+    here, there = folder.resolve(), cubes.resolve()
+    shared = [one for one, other in zip(here.parts, there.parts, strict=False) if one == other]
+    return Path(os.path.relpath(there, here)).as_posix() if len(shared) > 1 else ""
 
 
 def _beside(run: Run) -> Run | None:

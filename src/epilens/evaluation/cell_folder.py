@@ -1,0 +1,111 @@
+"""A cell on disk: what one method, seed and fold left behind, sealed by digests of its files."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from epilens.errors import LedgerError
+from epilens.evaluation.ledger import read_ledger, write_ledger
+from epilens.storage import damage_in, replace_folder
+
+_LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
+_OWN_SCORES, _CHECKPOINT = "threshold_scores.parquet", "checkpoint.safetensors"
+OWN_SCORES = ["patient", "channel", "is_ez", "p_nez"]
+"""Columns of the scores on which a method chose its own threshold."""
+KIND, KNOWN_BY = "a cell", (_RECORD, _LEDGER, _HISTORY, _OWN_SCORES, _CHECKPOINT)
+
+
+@dataclass(frozen=True)
+class CellFolder:
+    """What one method, seed and fold left behind."""
+
+    path: Path
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Key, resolved inputs, threshold and notes: `cell.json`; empty where it is not whole."""
+        try:
+            record = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    @property
+    def whole(self) -> bool:
+        """Whether every file of it is as it was written."""
+        return not damage_in(self.path)
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """Scores of its validation and test patients, checked."""
+        return read_ledger(self.path / _LEDGER)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Tensors of the fitted method."""
+        return self.path / _CHECKPOINT
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """One row per epoch."""
+        try:
+            return pd.read_parquet(self.path / _HISTORY)
+        except (OSError, ValueError):
+            raise LedgerError(
+                f"{self.path / _HISTORY}: expected what `epilens run` wrote, found a damaged file. "
+                "Heal it: run `epilens run` again with the same plan, cubes and folder."
+            ) from None
+
+    @property
+    def threshold_scores(self) -> pd.DataFrame | None:
+        """Scores on which the method itself chose its threshold; None: none that can be read."""
+        try:
+            return pd.read_parquet(self.path / _OWN_SCORES, columns=OWN_SCORES)
+        except (OSError, ValueError):
+            return None
+
+    def write(
+        self,
+        record: Mapping[str, Any],
+        ledger: pd.DataFrame,
+        history: pd.DataFrame,
+        weights: Mapping[str, Any],
+        threshold_scores: pd.DataFrame | None = None,
+    ) -> None:
+        """Write the cell, whole or not at all."""
+        from safetensors.torch import save
+
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        with replace_folder(self.path, KIND, KNOWN_BY, sealed=True) as folder:
+            write_ledger(ledger, folder / _LEDGER)
+            (folder / _HISTORY).write_bytes(_parquet(history))
+            if threshold_scores is not None:
+                (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
+            if weights:
+                (folder / _CHECKPOINT).write_bytes(save(dict(weights)))
+            (folder / _RECORD).write_text(text, encoding="utf-8")
+
+    def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
+        """Write the cell with all that another one left behind, but record and ledger."""
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        with replace_folder(self.path, KIND, KNOWN_BY, sealed=True) as folder:
+            for name in (_HISTORY, _OWN_SCORES, _CHECKPOINT):
+                if (other.path / name).exists():
+                    shutil.copyfile(other.path / name, folder / name)
+            write_ledger(ledger, folder / _LEDGER)
+            (folder / _RECORD).write_text(text, encoding="utf-8")
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_parquet(file, index=False)
+    return file.getvalue()
