@@ -4,7 +4,8 @@ Without names: the quick ones. `cohort` and `simulation` work on the whole `pape
 several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning`
 trains for about half an hour and takes options (`learning --help`); `fuzz [--inputs N]` damages
 inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
-CUBES` look at finished runs on simulated cohorts.
+CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
+moments.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from importlib import import_module
 from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
-QUICK += ("resampling", "localize")
+QUICK += ("resampling", "localize", "checking")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
-LONG += ("review",)
-WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates")
+LONG += ("review", "kills")
+WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

@@ -68,3 +68,22 @@ def test_a_missing_package_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "openneuro", None)
     with pytest.raises(DataError, match=r"expected the package openneuro-py"):
         fetch("multisite", tmp_path)
+
+
+def test_a_download_goes_into_no_folder_of_somebody(monkeypatch, tmp_path):
+    """Into a new one, and into one that it began or that holds the same dataset."""
+    monkeypatch.setattr(module, "_ask", answer)
+    wanted = []
+    download = SimpleNamespace(download=lambda **asked: wanted.append(asked))
+    monkeypatch.setitem(sys.modules, "openneuro", download)
+    theirs, same = tmp_path / "theirs", tmp_path / "same"
+    for folder, text in ((theirs, '{"Name": "mine"}'), (same, '{"DatasetDOI": "x.ds004100.v1"}')):
+        folder.mkdir()
+        (folder / "dataset_description.json").write_text(text)
+    with pytest.raises(DataError, match="or one with a download of ds004100"):
+        fetch("hup", theirs, (), wanted.append)
+    assert wanted == []
+    for _ in range(2):
+        fetch("hup", tmp_path / "new", (), lambda text: None)
+    fetch("hup", same, (), lambda text: None)
+    assert len(wanted) == 3

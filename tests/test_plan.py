@@ -113,3 +113,64 @@ def test_the_shipped_plans_have_every_row_of_the_paper_s_tables():
     assert {*main.PAPER["method"], *ablation.PAPER["method"]} <= joined["paper"]
     assert {name for name in METHODS if name.startswith("rich/")} <= joined["paper"]
     assert set(loco.PAPER["method"]) <= joined["loco"]
+
+
+@pytest.mark.parametrize(
+    ("tree", "what"),
+    [
+        ({"filter": {"low_hz": 200.0, "high_hz": 100.0}}, "low_hz and high_hz: the first must be"),
+        ({"traces": {"low_hz": 90.0}}, "low_hz and high_hz: the first must be below"),
+        ({"epileptogenicity_index": {"baseline_s": (5.0, -5.0)}}, "two times of baseline_s"),
+        ({"fragility": {"start_s": 10.0, "stop_s": -10.0}}, "start_s and stop_s"),
+        ({"line_length_spread": {"start_s": 10.0, "stop_s": 10.0}}, "start_s and stop_s"),
+        ({"seeds": [-1]}, "greater than or equal to 0; found -1"),
+        ({"seeds": [2**32]}, "less than 4294967296"),
+        ({"splits": {"seed": -1}}, "greater than or equal to 0"),
+        ({"seeds": [10**4000]}, r"found 1000000000.*… \(4001 characters\)"),
+        ({"windows": {"length_s": 1e-7}}, "greater than or equal to 0.01"),
+        ({"windows": {"stride_s": 1e-7}}, "greater than or equal to 0.01"),
+        ({"fragility": {"step_s": 1e-7}}, "greater than or equal to 0.01"),
+        ({"windows": {"start_s": -1e9}}, "at most 1000000 windows"),
+        ({"traces": {"segments": 10**9}}, "less than or equal to 10000"),
+        ({"filter": {"low_hz": float("nan")}}, "finite number"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(tree, what):
+    with pytest.raises(PlanError, match=what) as refused:
+        Plan.of(tree)
+    assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seeds = [" + "9" * 5000 + "]",
+        "seeds = " + "[" * 5000,
+        "a." * 5000 + "b = 1",
+        "a = {b = " * 900,
+    ],
+)
+def test_numbers_and_nesting_that_nobody_writes_are_refused(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(PlanError, match=r"^plan .*plan\.toml: ") as refused:
+        Plan.load(tmp_path / "plan.toml")
+    assert len(str(refused.value)) < 20_000
+
+
+def test_a_device_or_a_heap_of_data_is_no_plan(tmp_path):
+    (tmp_path / "large.toml").write_text("#" * 2_000_000)
+    for path in (tmp_path / "large.toml", tmp_path):
+        with pytest.raises(PlanError, match="expected a TOML file of at most 1000 kB"):
+            Plan.load(path)
+
+
+def test_evidence_that_memory_cannot_hold_is_refused_before_it_is_made(tmp_path, monkeypatch, tiny):
+    from epilens.data.bids import read_bids
+    from epilens.evidence import store
+
+    plan = Plan().override(windows={"start_s": -9000.0, "stop_s": 900.0, "stride_s": 0.01})
+    monkeypatch.setattr(store, "available_bytes", lambda: 10**9)
+    message = r"expected evidence that fits .*1\.0 GB.*sub-N\d+ and whoever.*windows\.stride_s"
+    with pytest.raises(PlanError, match=message):
+        store.describe_cohort([read_bids(tiny / "north", "simulated")], tmp_path / "cubes", plan)
+    assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,17 @@ import pytest
 from epilens.cli import main
 from epilens.errors import DataError, ModelError, PlanError
 from epilens.plan import Plan
-from epilens.storage import MARK, own_file, own_folder, replace_file, replace_folder, write_new
+from epilens.storage import (
+    MARK,
+    damage_in,
+    own_file,
+    own_folder,
+    replace_file,
+    replace_folder,
+    working_in,
+    write_new,
+    write_together,
+)
 
 
 @pytest.fixture
@@ -210,9 +220,10 @@ def test_report_and_audit_overwrite_no_file_of_somebody(finished, tiny, precious
     text = refused(["cohort", str(tiny / "north"), "--audit", notes], capsys)
     assert "or one that this command wrote, found another" in text
     folder = str(finished / "runs" / "small")
-    text = refused(["report", folder, "--out", notes], capsys)
+    (precious / "page.html").write_text("mine")
+    text = refused(["report", folder, "--out", str(precious / "page.html")], capsys)
     assert "or one that this command wrote, found another" in text
-    assert contents(precious) == {"notes.txt": b"mine"}
+    assert contents(precious) == {"notes.txt": b"mine", "page.html": b"mine"}
     main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
     main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
 
@@ -238,6 +249,99 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     with pytest.raises(TypeError, match="bytes-like"), replace_file(path) as place:
         place.write_bytes([b"ne", None])
     assert contents(tmp_path) == {"deep/out.bin": b"old"}
+
+
+def test_files_appear_together_or_not_at_all(tmp_path):
+    write_together(tmp_path, {"a.txt": b"old", "inner/b.txt": b"old"})
+    with pytest.raises(TypeError, match="bytes-like"):
+        write_together(tmp_path, {"a.txt": b"new", "inner/b.txt": None})  # ty: ignore
+    assert contents(tmp_path) == {"a.txt": b"old", "inner/b.txt": b"old"}
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monkeypatch, renames):
+    own_folder(tmp_path / "out", "a test")
+    write_together(tmp_path / "out", {"a.txt": b"old", "b.txt": b"old"})
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom epilens.whole_files import write_together\n"
+        "left, usual = [int(sys.argv[2])], Path.replace\n"
+        "def replace(self, target):\n"
+        "    if Path(target).suffix == '.txt':\n"
+        "        if left[0] == 0:\n            os.kill(os.getpid(), 9)\n"
+        "        left[0] -= 1\n"
+        "    return usual(self, target)\n"
+        "Path.replace = replace\n"
+        "write_together(sys.argv[1], {'a.txt': b'new', 'b.txt': b'new'})\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path / "out"), str(renames)]
+    assert subprocess.run(run, check=False).returncode == -9
+    with working_in(tmp_path / "out", "a test"):
+        pass
+    files = contents(tmp_path / "out")
+    files.pop(MARK)
+    assert files == {"a.txt": b"new", "b.txt": b"new"}
+
+
+def test_a_kill_between_two_renames_of_folders_loses_neither(tmp_path):
+    fill(tmp_path / "out", "old")
+    (tmp_path / "out").rename(tmp_path / ".out.epilens-old")
+    with pytest.raises(OSError, match="full"), replace_folder(tmp_path / "out", "a test"):
+        raise OSError("full")
+    assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "old"
+
+
+def test_a_folder_of_ours_without_a_list_of_its_files_is_not_replaced(tmp_path):
+    own_folder(tmp_path / "out", "a test")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"found notes\.txt too"):
+        fill(tmp_path / "out")
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_what_kills_left_is_swept_but_nothing_of_somebody_else(tmp_path):
+    out = own_folder(tmp_path / "out", "a test")
+    for name in (".a.1.epilens-partial", "deep/.b.2.epilens-partial", ".mine.partial", "deep/c"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("x")
+    (out / ".theirs.epilens-partial").mkdir()
+    (out / ".theirs.epilens-partial" / "notes.txt").write_text("mine")
+    other = own_folder(out / "other", "a run")
+    (other / ".d.3.epilens-partial").write_text("x")
+    with working_in(out, "a test"):
+        pass
+    left = {MARK, ".mine.partial", "deep/c", ".theirs.epilens-partial/notes.txt"}
+    assert set(contents(out)) == left | {f"other/{MARK}", "other/.d.3.epilens-partial"}
+
+
+def test_a_change_in_a_sealed_folder_is_seen(tmp_path):
+    with replace_folder(tmp_path / "out", "a test", sealed=True) as place:
+        (place / "a.bin").write_bytes(b"abc")
+    assert damage_in(tmp_path / "out") == ""
+    (tmp_path / "out" / "a.bin").write_bytes(b"abd")
+    assert damage_in(tmp_path / "out") == "a.bin"
+    (tmp_path / "out" / "a.bin").unlink()
+    assert damage_in(tmp_path / "out") == "a.bin"
+    assert damage_in(tmp_path / "nowhere") == MARK
+
+
+def test_cubes_are_not_replaced_by_whatever_is_told_to_go_there(finished, capsys):
+    cubes, plan = str(finished / "cubes"), str(finished / "plan.toml")
+    before = contents(finished / "cubes")
+    run_folder = str(finished / "runs" / "small")
+    commands = [
+        ["train", plan, "--cubes", cubes, "--out", cubes, "--force"],
+        ["reproduce", run_folder, "--out", cubes],
+        ["reproduce", run_folder, "--out", run_folder],
+        ["simulate", cubes],
+        ["demo", "--out", cubes],
+        ["report", run_folder, "--out", cubes],
+        ["plan", "init", cubes],
+        ["plan", "init", plan],
+    ]
+    for command in commands:
+        assert "expected" in refused(command, capsys), command
+    assert contents(finished / "cubes") == before
 
 
 def test_what_a_kill_left_of_a_file_is_replaced_by_the_next_attempt(tmp_path):

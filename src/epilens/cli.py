@@ -198,12 +198,12 @@ def describe(
     """
     from epilens.cluster import on_cluster
     from epilens.data.bids import read_cohort
-    from epilens.evidence.store import describe_cohort
+    from epilens.evidence.store import KNOWN_BY, describe_cohort
     from epilens.methods import stores_of
     from epilens.storage import check_folder
     from epilens.terminal import progress
 
-    check_folder(out, "cubes")
+    check_folder(out, "cubes", KNOWN_BY)
     settings = _plan(plan, labels, onsets)
     parts = read_cohort(roots, dataset, settings)
     with on_cluster(cluster), progress("describing seizures") as tick:
@@ -366,9 +366,13 @@ def train(
     force: Force = False,
     cluster: OnCluster = "",
 ) -> None:
-    """Train a deployable model, an ensemble over folds and seeds, on all labelled patients."""
+    """Train a deployable model, an ensemble over folds and seeds, on all labelled patients.
+
+    Members that were trained before it was stopped are kept, so running it again resumes.
+    """
     from epilens.cluster import on_cluster
     from epilens.evaluation.deploy import train as make
+    from epilens.evaluation.kept import parts_beside
     from epilens.evidence.files import open_cohort
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
@@ -376,9 +380,12 @@ def train(
 
     settings = Plan.load(plan)
     check_place(out, force)
-    with on_cluster(cluster), progress("training") as tick:
-        model = make(settings, open_cohort(cubes), tick, method, jobs)
-    typer.echo(save_model(model, out, force))
+    cohort = open_cohort(cubes)
+    with parts_beside(out) as parts:
+        with on_cluster(cluster), progress("training") as tick:
+            model = make(settings, cohort, tick, method, jobs, parts=parts)
+        save_model(model, out, force)
+    typer.echo(out)
     _next("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 

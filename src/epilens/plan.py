@@ -35,12 +35,26 @@ def _plain_word(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text):
         raise ValueError(
             "must be a plain word (letters, digits, '.', '_', '-'), because a run's folder is "
-            f"called so, got {text!r}"
+            f"called so, got {_short(text)}"
         )
     return text
 
 
 PlainWord = Annotated[str, AfterValidator(_plain_word)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""What every generator of random numbers takes."""
+Length = Annotated[float, Field(ge=0.01, le=86_400)]
+"""Seconds of a window or of a step between windows: some samples, at most a day."""
+Hertz = Annotated[float, Field(gt=0, le=1e5)]
+MOST_WINDOWS = 1_000_000
+"""Of one seizure."""
+LARGEST_FILE = 1_000_000
+"""Bytes of a plan; ours have a few thousand."""
+
+
+def _crossed(low: float, high: float, names: str) -> None:
+    if low >= high:
+        raise ValueError(f"{names}: the first must be below the second, got {low:g} and {high:g}")
 
 
 class Section(BaseModel):
@@ -99,9 +113,9 @@ class FilterPlan(Section):
     """What is done before the cube's windows are described. `none`: the signal as it was recorded,
     which is what the authors' released code describes and its checkpoints were trained on. Signals
     for pages and for methods that read them are limited in any case; mains are `notch` alone."""
-    low_hz: Annotated[float, Field(gt=0)] = 1.0
+    low_hz: Hertz = 1.0
     """Lower band edge (paper, line 1391)."""
-    high_hz: Annotated[float, Field(gt=0)] = 150.0
+    high_hz: Hertz = 150.0
     """Upper band edge (paper, line 1391); where it is 0.9 of Nyquist or more, there is none."""
     order: Annotated[int, Field(ge=1, le=16)] = 4
     """Of the Butterworth filter; the paper is silent."""
@@ -112,6 +126,11 @@ class FilterPlan(Section):
     margin_s: Seconds = 5.0
     """Signal read on both sides of the interval, so that filter edges lie outside of it."""
 
+    @model_validator(mode="after")
+    def _edges(self) -> Self:
+        _crossed(self.low_hz, self.high_hz, "low_hz and high_hz")
+        return self
+
 
 class WindowPlan(Section):
     """The interval around onset, its windows, and which of them are the reference."""
@@ -120,9 +139,9 @@ class WindowPlan(Section):
     """Seconds from onset, below 0; the paper is silent."""
     stop_s: float = 30.0
     """Seconds from onset; the paper is silent. With both, 59 windows."""
-    length_s: Annotated[float, Field(gt=0)] = 2.0
+    length_s: Length = 2.0
     """Of a window (paper, line 1392)."""
-    stride_s: Annotated[float, Field(gt=0)] = 1.0
+    stride_s: Length = 1.0
     """From one window to the next (paper, line 1392)."""
     reference: Literal["ends-before", "starts-before"] = "ends-before"
     """Reference windows end at or before onset, so that nothing ictal is in them, or merely start
@@ -136,6 +155,10 @@ class WindowPlan(Section):
     def _interval_holds_a_reference(self) -> Self:
         if self.start_s >= 0:
             raise ValueError(f"start_s must lie before onset (below 0), got {self.start_s}")
+        if (self.stop_s - self.start_s) / self.stride_s > MOST_WINDOWS:
+            raise ValueError(
+                f"start_s, stop_s and stride_s must give at most {MOST_WINDOWS} windows"
+            )
         if self.stop_s <= self.start_s + self.length_s:
             raise ValueError("stop_s must leave room for at least one window after start_s")
         room = int((self.stop_s - self.length_s) / self.stride_s + 1e-9) + 1
@@ -151,16 +174,16 @@ class WindowPlan(Section):
 class TracePlan(Section):
     """The 4 s segments of the raw-iEEG baselines."""
 
-    segments: Annotated[int, Field(ge=1)] = 5
+    segments: Annotated[int, Field(ge=1, le=10_000)] = 5
     """Of each seizure (paper, line 1876): those nearest to onset that lie wholly inside the
     recording."""
-    length_s: Annotated[float, Field(gt=0)] = 4.0
+    length_s: Length = 4.0
     """Of a segment (paper, line 1876)."""
-    rate_hz: Annotated[float, Field(gt=0)] = 200.0
+    rate_hz: Hertz = 200.0
     """To which segments are resampled (paper, line 1880)."""
-    low_hz: Annotated[float, Field(gt=0)] = 0.5
+    low_hz: Hertz = 0.5
     """Lower band edge (paper, line 1879)."""
-    high_hz: Annotated[float, Field(gt=0)] = 80.0
+    high_hz: Hertz = 80.0
     """Upper band edge (paper, line 1879)."""
     filtered: Literal["segment", "recording"] = "segment"
     """`segment`: each is cut and then filtered by itself, as the paper says. `recording`: the whole
@@ -168,10 +191,15 @@ class TracePlan(Section):
     mains: Literal["fixed", "recorded"] = "fixed"
     """`fixed`: one notch at `mains_hz` for all centers, as the paper says. `recorded`: at the mains
     of the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
-    mains_hz: Annotated[float, Field(gt=0)] = 50.0
+    mains_hz: Hertz = 50.0
     """The notch (paper, line 1879); also where the mains of a recording are not known."""
     clip: Annotated[float, Field(gt=0)] = 8.0
     """Largest robust z-score that stays as it is (paper, line 1882)."""
+
+    @model_validator(mode="after")
+    def _edges(self) -> Self:
+        _crossed(self.low_hz, self.high_hz, "low_hz and high_hz")
+        return self
 
     @property
     def samples(self) -> int:
@@ -188,7 +216,7 @@ class SplitPlan(Section):
     """Outer folds, stratified by center (paper, line 657)."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Share of each outer-training set that selects epochs and thresholds (paper, line 659)."""
-    seed: int = 0
+    seed: Seed = 0
     """One split for all seeds of the methods."""
     file: str = ""
     """CSV with patient, fold, partition, for the kind `file`."""
@@ -201,15 +229,15 @@ class TrainingPlan(Section):
     """Of AdamW, without a schedule (paper, line 683)."""
     weight_decay: Annotated[float, Field(ge=0)] = 1e-3
     """Of AdamW (paper, line 683)."""
-    epochs: Annotated[int, Field(ge=1)] = 30
+    epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 30
     """At most; the paper is silent for its own networks, and gives its baselines as many."""
-    patience: Annotated[int, Field(ge=1)] = 6
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] = 6
     """Epochs without a better validation score before training ends; the paper is silent."""
-    least_epochs: Annotated[int, Field(ge=1)] = 6
+    least_epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 6
     """Training does not end before this one; the paper is silent."""
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
     """Largest norm of a gradient; the paper is silent."""
-    batch: Annotated[int, Field(ge=1)] = 4
+    batch: Annotated[int, Field(ge=1, le=1_000_000)] = 4
     """Patients per step (paper, line 684)."""
 
 
@@ -226,7 +254,7 @@ LEAST_EPOCHS, LEAST_SEGMENTS = 30, 5
 class BaselinePlan(Section):
     """What the baselines are given; their other settings are the paper's and fixed."""
 
-    epochs: Annotated[int, Field(ge=1)] = LEAST_EPOCHS
+    epochs: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_EPOCHS
     """At most, for the neural ones (paper, line 1828)."""
     pretrained: str = "pretrained"
     """Folder with pretrained weights: `resnet-18/` and `clap-htsat-fused/`, Hugging Face format."""
@@ -244,9 +272,9 @@ class IndexPlan(Section):
     """Where the search ends, from onset."""
     baseline_s: tuple[float, float] = (-30.0, -5.0)
     """The energy ratio counts relative to its own median here."""
-    window_s: Annotated[float, Field(gt=0)] = 1.0
+    window_s: Length = 1.0
     """Of the energy ratio."""
-    step_s: Annotated[float, Field(gt=0)] = 0.1
+    step_s: Length = 0.1
     """From one ratio to the next."""
     bias: Annotated[float, Field(ge=0)] = 0.5
     """ν of Page-Hinkley, in units of the energy ratio."""
@@ -260,6 +288,12 @@ class IndexPlan(Section):
     tardiness_s: Annotated[float, Field(gt=0)] = 1.0
     """τ: added to the delay behind the first channel."""
 
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        _crossed(self.start_s, self.stop_s, "start_s and stop_s")
+        _crossed(*self.baseline_s, "the two times of baseline_s")
+        return self
+
 
 class FragilityPlan(Section):
     """Neural fragility (Li et al. 2017, 2021)."""
@@ -268,9 +302,9 @@ class FragilityPlan(Section):
     """Seconds from onset."""
     stop_s: float = 10.0
     """Seconds from onset."""
-    window_s: Annotated[float, Field(gt=0)] = 0.25
+    window_s: Length = 0.25
     """In which one linear model is fitted."""
-    step_s: Annotated[float, Field(gt=0)] = 0.125
+    step_s: Length = 0.125
     """From one window to the next."""
     reference: Literal["as-recorded", "common-average"] = "as-recorded"
     """What the signals are referred to before the model is fitted."""
@@ -280,8 +314,14 @@ class FragilityPlan(Section):
     """Where A is not stable with this much either, it is used, and the notes say so."""
     radius: Annotated[float, Field(gt=0)] = 1.5
     """To which an eigenvalue is moved, as the reference implementations do."""
-    angles: Annotated[int, Field(ge=2)] = 17
+    angles: Annotated[int, Field(ge=2, le=100_000)] = 17
     """Points on the upper half of the circle to which an eigenvalue is moved."""
+
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        _crossed(self.start_s, self.stop_s, "start_s and stop_s")
+        _crossed(self.ridge, self.most_ridge * (1 + 1e-9), "ridge and most_ridge")
+        return self
 
 
 class SpreadPlan(Section):
@@ -291,8 +331,13 @@ class SpreadPlan(Section):
     """Seconds from onset."""
     stop_s: float = 30.0
     """Seconds from onset."""
-    window_s: Annotated[float, Field(gt=0)] = 12.0
+    window_s: Length = 12.0
     """Windows follow each other without overlap; a seizure needs two whole ones."""
+
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        _crossed(self.start_s, self.stop_s, "start_s and stop_s")
+        return self
 
 
 class ShaftPlan(Section):
@@ -347,7 +392,7 @@ class Plan(Section):
     fragility: FragilityPlan = FragilityPlan()
     line_length_spread: SpreadPlan = SpreadPlan()
     shaft: ShaftPlan = ShaftPlan()
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 52, 62)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1, max_length=1000)] = (42, 52, 62)
     """Each method is fitted once with each of them (paper, line 657)."""
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
     """Rows of `epilens list methods`; `/shaft` behind a name smooths it along shafts."""
@@ -393,7 +438,7 @@ class Plan(Section):
         if not path.exists() and str(path) in shipped:
             path = shipped[str(path)]
         try:
-            tree = tomllib.loads(path.read_text(encoding="utf-8"))
+            tree = tomllib.loads(_text_of(path))
         except OSError as error:
             raise PlanError(
                 f"plan {path}: expected a TOML file, found none that can be read "
@@ -402,6 +447,13 @@ class Plan(Section):
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(
                 f"plan {path}: expected TOML, found: {error}. Mend this line."
+            ) from None
+        except PlanError:
+            raise
+        except (ValueError, RecursionError):  # a number of thousands of digits, or deep nesting
+            raise PlanError(
+                f"plan {path}: expected a plan of plain size, found numbers or nesting that nobody "
+                "writes. Begin anew with `epilens plan init`."
             ) from None
         return cls.of(tree, who=f"plan {path}")
 
@@ -471,13 +523,32 @@ def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return leaves
 
 
+def _text_of(path: Path) -> str:
+    """The text of a plan file; a device or a heap of data is none."""
+    if path.exists() and (not path.is_file() or path.stat().st_size > LARGEST_FILE):
+        raise PlanError(
+            f"plan {path}: expected a TOML file of at most {LARGEST_FILE // 1000} kB, found "
+            "something else. Check the path."
+        )
+    return path.read_text(encoding="utf-8")
+
+
+def _short(value: Any) -> str:
+    """A value as it may stand in a sentence."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return "something too large to show"
+    return text if len(text) <= 60 else f"{text[:40]}… ({len(text)} characters)"
+
+
 def _first_problem(model: type[BaseModel], error: ValidationError) -> str:
     """One sentence for the first problem that pydantic found."""
     problem = error.errors()[0]
     *parents, key = problem["loc"] or ("plan",)
     where = ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
-        found = "" if problem["type"] == "value_error" else f"; found {problem['input']!r}"
+        found = "" if problem["type"] == "value_error" else f"; found {_short(problem['input'])}"
         return f"{where}: {problem['msg']}{found}. Correct this value."
     for parent in parents:
         section = model.model_fields[str(parent)].annotation

@@ -25,6 +25,7 @@ from epilens.faults import told
 from epilens.locks import alone_in, alone_on, nobody_holds
 from epilens.whole_files import (
     PARTIAL,
+    finish_together,
     own_file,
     replace_file,
     settle,
@@ -33,6 +34,7 @@ from epilens.whole_files import (
     write_atomically,
     write_bytes_atomically,
     write_new,
+    write_together,
 )
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "write_atomically",
     "write_bytes_atomically",
     "write_new",
+    "write_together",
 ]
 
 MARK = ".epilens"
@@ -266,6 +269,7 @@ def sweep(folder: str | Path) -> None:
     Folders inside that have a mark of their own are left to whoever works in them.
     """
     folder = Path(folder)
+    finish_together(folder)
     for place, folders, names in os.walk(folder):
         at = Path(place)
         for name in filter(_is_hidden_of_ours, names):

@@ -6,18 +6,19 @@ leave it behind, held by nobody: whoever writes the same name next removes it.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from epilens.errors import DataError, StorageError
 from epilens.faults import sentence_of, told
 from epilens.locks import hold, nobody_holds
 
-PARTIAL = ".epilens-partial"
-"""End of the hidden name of what is being written."""
+PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
+"""End of the hidden name of what is being written; the list of what is to appear together."""
 
 
 def own_file(path: str | Path, sign: str) -> Path:
@@ -123,6 +124,42 @@ def _take_name(path: Path, whole: Path) -> bool:
         except FileExistsError:
             return False
     return True
+
+
+def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder that belong together: all of them, or none.
+
+    They are whole under hidden names before the first one gets its own. A kill between two renames
+    leaves a list of them, by which the next command in this folder ends what was begun.
+    """
+    folder = Path(folder)
+    finish_together(folder)
+    hidden: dict[str, str] = {}
+    with told(folder), ExitStack() as stack:
+        for name, content in files.items():
+            place, handle = stack.enter_context(_hidden_file(folder / name))
+            place.write_bytes(content)
+            os.fsync(handle)
+            place.chmod(0o644)
+            hidden[name] = place.relative_to(folder).as_posix()
+        write_atomically(folder / TOGETHER, json.dumps(hidden))
+        finish_together(folder)
+
+
+def finish_together(folder: str | Path) -> None:
+    """Give the files of an interrupted `write_together` their names."""
+    folder = Path(folder)
+    try:
+        hidden = json.loads((folder / TOGETHER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    for name, place in hidden.items():
+        if not place.endswith(PARTIAL) or ".." in Path(place).parts or ".." in Path(name).parts:
+            continue  # not a list of ours
+        with suppress(FileNotFoundError):  # it has its name already
+            (folder / place).replace(folder / name)
+            settle_names((folder / name).parent)
+    (folder / TOGETHER).unlink(missing_ok=True)
 
 
 def settle(folder: Path) -> None:

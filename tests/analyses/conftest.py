@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 
 import numpy as np
@@ -80,6 +82,9 @@ def add_methods(path) -> None:
 
 @pytest.fixture
 def tampered(runs, cubes, tmp_path):
-    """A copy of both runs that a test may change, and how to open it."""
+    """A copy of both runs that a test may change; it finds its cubes from where it is now."""
     shutil.copytree(runs, tmp_path / "runs")
+    for path in (tmp_path / "runs").glob("*/run.json"):
+        place = os.path.relpath(cubes, path.parent)
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"cubes": place}))
     return tmp_path / "runs"

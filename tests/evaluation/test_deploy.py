@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from epilens.errors import ModelError
 from epilens.evaluation.deploy import train
+from epilens.evaluation.kept import parts_beside
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import Standardizer
@@ -161,3 +163,58 @@ def parallel(cohort):
 def test_rows_that_cannot_be_deployed_are_told(cohort):
     with pytest.raises(ModelError, match="expected one of lens, cdel, found 'logistic'"):
         train(PLAN, cohort, method="logistic")
+
+
+@pytest.mark.parametrize("method", ["lens", "cdel"])
+def test_a_stopped_training_goes_on_member_by_member(method, cohort, tmp_path, request):
+    whole = request.getfixturevalue("model" if method == "cdel" else "lens")
+    expected = contents(save_model(whole, tmp_path / "expected"))
+    out = tmp_path / "model"
+
+    def stop(note, steps):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), parts_beside(out) as parts:
+        train(PLAN, cohort, stop, method, parts=parts)
+    (half,) = tmp_path.glob(".model.epilens-members")
+    assert len(list(half.glob("*.part"))) == 1
+    notes = []
+    with parts_beside(out) as parts:
+        resumed = train(PLAN, cohort, lambda note, steps: notes.append(note), method, parts=parts)
+        assert contents(save_model(resumed, out)) == expected
+    assert [note.endswith(" kept") for note in notes] == [True] + [False] * (len(notes) - 1)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["expected", "model"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 200, None])
+def test_a_damaged_or_foreign_part_is_fitted_again(lens, cohort, tmp_path, damage):
+    out, notes = tmp_path / "model", []
+    train_and_stop(cohort, out)
+    for part in (tmp_path / ".model.epilens-members").glob("*.part"):
+        content = bytearray(part.read_bytes())
+        content[len(content) // 2] ^= 1
+        part.write_bytes(bytes(content) if damage is None else damage)
+    with parts_beside(out) as parts:
+        again = train(PLAN, cohort, lambda note, steps: notes.append(note), parts=parts)
+    assert not any(note.endswith("kept") for note in notes)
+    assert again.threshold == lens.threshold
+
+
+def test_parts_of_other_settings_are_not_used(cohort, tmp_path):
+    out, notes = tmp_path / "model", []
+    train_and_stop(cohort, out)
+    other = PLAN.override(splits={"seed": 7})
+    with parts_beside(out) as parts:
+        train(other, cohort, lambda note, steps: notes.append(note), parts=parts)
+    assert not any(note.endswith("kept") for note in notes)
+
+
+def train_and_stop(cohort, out):
+    """All parts are there, but no model was written of them."""
+    with suppress(KeyboardInterrupt), parts_beside(out) as parts:
+        train(PLAN, cohort, parts=parts)
+        raise KeyboardInterrupt
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in folder.iterdir()}

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from epilens.data.datasets import DATASETS, Dataset
-from epilens.data.sidecars import with_prefix
+from epilens.data.sidecars import read_text, with_prefix
 from epilens.errors import DataError
+from epilens.storage import own_folder
 
 _API = "https://openneuro.org/crn/graphql"
 _QUERY = """query files($dataset: ID!, $tag: String!) {
@@ -47,6 +48,7 @@ def fetch(
         raise DataError(
             f"fetch: expected an answer from OpenNeuro, found: {error}. Check the network."
         ) from None
+    _check_place(dataset, out)
     say(f"{dataset.title} {dataset.version}: {size / 1e9:.2f} GB to {out}, unless already there")
     openneuro.download(
         dataset=dataset.accession,
@@ -55,6 +57,14 @@ def fetch(
         include=patterns(dataset, subjects),
     )
     return out
+
+
+def _check_place(dataset: Dataset, out: Path) -> None:
+    """A new or empty folder, or one with this dataset: a download would write over other files."""
+    about = out / "dataset_description.json"
+    if about.is_file() and dataset.accession in read_text(about):
+        return
+    own_folder(out, f"a download of {dataset.accession}")
 
 
 def download_size(

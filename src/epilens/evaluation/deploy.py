@@ -7,8 +7,9 @@ stop training on it, so their out-of-fold numbers are a little better than those
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,20 @@ from epilens.arrays import Bools, Floats
 from epilens.errors import ModelError
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.execution import one_thread, open_once
+from epilens.evaluation.kept import Done, keep, kept
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import five_fold
 from epilens.evidence.cube import taught
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
-from epilens.methods import METHODS, Training, seen_labels
+from epilens.methods import METHODS, Training, method_inputs, seen_labels
 from epilens.networks.lens import Lens
 from epilens.networks.model import Branch, LensMember, Member, Model, group_members
 from epilens.plan import Plan
 from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
+from epilens.provenance import digest_of
 from epilens.thresholds import select_threshold
 
 PARTS = {"lens": ("lens",), "cdel": ("prq", "bcr")}
@@ -54,13 +57,18 @@ class Task:
     cohort: Cohort
     plan: Plan
 
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.method} seed {self.seed} fold {self.fold}"
 
-@dataclass(frozen=True)
-class Done:
-    """What was fitted, and p_nez of the patients that it never saw."""
-
-    part: Branch | Lens
-    p_nez: Mapping[str, Floats]
+    @property
+    def key(self) -> str:
+        """Digest of all that it is fitted from; empty where the cubes do not tell."""
+        if not all(self.keys.values()):
+            return ""
+        inputs = {"seed": self.seed, "fold": self.fold, "held": self.held, "keys": self.keys}
+        return digest_of(method_inputs(self.method, self.plan) | inputs)
 
 
 def train(
@@ -69,6 +77,8 @@ def train(
     tick: Ticks | StepFunction | None = None,
     method: str = "lens",
     jobs: int = 1,
+    *,
+    parts: Path | None = None,
 ) -> Model:
     """Train a model on all labelled patients: one member for every fold, and seed where it matters.
 
@@ -84,6 +94,9 @@ def train(
         `lens`, or `cdel` for the paper's two networks.
     jobs : int
         Processes; the result is the same however many there are.
+    parts : Path, optional
+        Folder (`epilens.evaluation.kept.parts_beside`) in which members are kept as they are
+        fitted; those that are there from an earlier attempt are not fitted again.
 
     Returns
     -------
@@ -122,10 +135,7 @@ def train(
         for part in PARTS[method]
     ]
     tick.expect(len(tasks))
-    done: dict[tuple[str, int, str], Done] = {}
-    for task, result in work_through(_fit, tasks, jobs):
-        done[task.method, task.seed, task.fold] = result
-        tick(f"{task.method} seed {task.seed} fold {task.fold}")
+    done = {(t.method, t.seed, t.fold): result for t, result in _all(tasks, jobs, parts, tick)}
     p_nez = [_out_of_fold(name, held[name], method, seeds, done) for name in cubes]
     labels = {name: seen_labels(cube) for name, cube in cubes.items()}
     threshold, _ = select_threshold(p_nez, list(labels.values()))
@@ -142,6 +152,25 @@ def train(
         descriptors,
         VIEWS,
     )
+
+
+def _all(
+    tasks: Sequence[Task], jobs: int, parts: Path | None, tick: Ticks
+) -> Iterator[tuple[Task, Done]]:
+    """What was fitted before, then what is fitted now, each kept as soon as it is there."""
+    todo = []
+    for task in tasks:
+        before = None if parts is None or not task.key else kept(parts, task.key, task.method)
+        if before is None:
+            todo.append(task)
+        else:
+            yield task, before
+            tick(f"{task.title} kept")
+    for task, result in work_through(_fit, todo, jobs, lambda task: task.title):
+        if parts is not None and task.key:
+            keep(parts, task.key, result)
+        yield task, result
+        tick(task.title)
 
 
 def _fit(task: Task) -> Done:

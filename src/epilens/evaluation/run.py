@@ -132,11 +132,11 @@ class Run:
         return self.ledger[self.ledger["method"] == method]
 
     def __repr__(self) -> str:
-        many = f", {len(self)} methods" if self.has_ledger else ", not finished"
+        many = f", {len(self)} methods" if self.ledger_whole else ", not finished"
         return f"Run({str(self.folder)!r}{many})"
 
     def _repr_html_(self) -> str:
-        if not self.has_ledger:
+        if not self.ledger_whole:
             return card(f"Run {self.folder.name}, not finished", {}, notes=self.caveats)
         columns = ["method", "macro_f1", "ez_f1", "auroc", "ez_auprc"]
         table = self.score()[columns].sort_values("auroc", ascending=False)

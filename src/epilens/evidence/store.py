@@ -24,7 +24,7 @@ from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.repeats import Repeats
 from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
-from epilens.errors import CubeError, DataError, EpilensError, WorkerError
+from epilens.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
@@ -43,7 +43,7 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
 from epilens.plan import Plan
-from epilens.processes import work_through
+from epilens.processes import available_bytes, work_through
 from epilens.progress import StepFunction, Ticks
 from epilens.spreadsheet import plain, to_tsv
 from epilens.storage import working_in, write_atomically
@@ -100,6 +100,7 @@ def describe_cohort(
     threads = 1 if jobs > 1 else threads
     work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
     _check_names(patients, out)
+    _check_memory(work, jobs)
     with working_in(out, "cubes", KNOWN_BY):
         tick.expect(sum(len(patient.runs) for patient in patients))
         outcomes = _describe_all(work, jobs, tick)
@@ -252,6 +253,29 @@ def _check_names(patients: Sequence[Patient], out: Path) -> None:
                 f"{other!r} and {patient.center!r}. Give each dataset its own --out folder."
             )
         seen[name] = patient.center
+
+
+def _check_memory(work: Sequence[Job], jobs: int) -> None:
+    """Refuse a plan whose evidence cannot be held, before anything is allocated."""
+    needed = sorted((_bytes_of(job), job.patient.name) for job in work)[-max(1, jobs) :]
+    total, free = sum(size for size, _ in needed), available_bytes()
+    if total > free:
+        raise PlanError(
+            f"describe: expected evidence that fits into the memory that is free ({free / 1e9:.1f} "
+            f"GB), found {total / 1e9:.1f} GB for {needed[-1][1]} and whoever is described beside "
+            "it. Use a larger windows.stride_s or a shorter interval, fewer traces.segments, or "
+            "fewer --jobs."
+        )
+
+
+def _bytes_of(job: Job) -> float:
+    """What the windows and segments of a patient take: of each seizure, and of all together."""
+    plan, w = job.plan, job.plan.windows
+    windows = (w.stop_s - w.start_s - w.length_s) / w.stride_s + 1
+    numbers = windows * len(plan.descriptors)
+    if "traces" in job.beside:
+        numbers += plan.traces.segments * plan.traces.samples
+    return 2 * 4 * numbers * sum(len(run.channels) for run in job.patient.runs)
 
 
 def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import epilens
 from epilens.spreadsheet import to_tsv
-from epilens.storage import own_folder, write_atomically
+from epilens.storage import working_in, write_together
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -22,28 +22,40 @@ KIND = "localized patients"
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
 
 
-def write_derivative(localized: Localization, out: Path) -> Path:
-    """Write contacts.tsv and its sidecar below `out`; returns the table's path."""
-    own_folder(out, KIND)
-    stem = out / localized.patient / "ieeg" / f"{localized.patient}_desc-epilens_contacts"
-    table = stem.with_suffix(".tsv")
-    write_atomically(table, as_tsv(localized))
-    _write_json(stem.with_suffix(".json"), sidecar(localized))
-    _write_json(
-        out / "dataset_description.json",
-        {
-            "Name": "EpiLENS: contacts ranked by how much they look like the epileptogenic zone",
-            "BIDSVersion": "1.10.0",
-            "DatasetType": "derivative",
-            "License": "n/a",
-            "Authors": ["EpiLENS"],
-            "GeneratedBy": [{"Name": "EpiLENS", "Version": epilens.__version__}],
-        },
-    )
-    write_atomically(out / ".bidsignore", "*_contacts.tsv\n*_contacts.json\n*.html\n")
-    if not (out / "README.md").exists():
-        write_atomically(out / "README.md", _README)
-    return table
+def write_derivative(localized: Localization, out: Path, page: str | None = None) -> Path:
+    """Write contacts.tsv, its sidecar and the page below `out`, together; returns the table's path.
+
+    Several patients can be localized into one folder at the same time: one waits for another.
+    """
+    stem = f"{localized.patient}/ieeg/{localized.patient}_desc-epilens_contacts"
+    files = _around(out) | {
+        f"{stem}.tsv": as_tsv(localized).encode(),
+        f"{stem}.json": _json(sidecar(localized)),
+    }
+    if page is not None:
+        files[f"{localized.patient}.html"] = page.encode()
+    with working_in(out, KIND, wait_s=60):
+        write_together(out, files)
+    return out / f"{stem}.tsv"
+
+
+def _around(out: Path) -> dict[str, bytes]:
+    """What a derivative has beside its patients."""
+    files = {
+        "dataset_description.json": _json(
+            {
+                "Name": "EpiLENS: contacts ranked by how much they look like the epileptogenic "
+                "zone",
+                "BIDSVersion": "1.10.0",
+                "DatasetType": "derivative",
+                "License": "n/a",
+                "Authors": ["EpiLENS"],
+                "GeneratedBy": [{"Name": "EpiLENS", "Version": epilens.__version__}],
+            }
+        ),
+        ".bidsignore": b"*_contacts.tsv\n*_contacts.json\n*.html\n",
+    }
+    return files if (out / "README.md").exists() else files | {"README.md": _README.encode()}
 
 
 _README = f"""# EpiLENS: localized patients
@@ -108,5 +120,5 @@ def sidecar(localized: Localization) -> dict[str, Any]:
     return tree
 
 
-def _write_json(path: Path, tree: Any) -> None:
-    write_atomically(path, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+def _json(tree: Any) -> bytes:
+    return (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode()

@@ -17,7 +17,6 @@ from epilens.report.derivative import DISCLAIMER, write_derivative
 from epilens.report.markup import as_data, as_text, policy
 from epilens.report.payload import payload
 from epilens.report.pdf import sheet_rules
-from epilens.storage import write_atomically
 
 SCRIPTS = (
     *("state", "marks", "regions", "table", "shafts", "implant", "heatmap", "traces"),
@@ -29,8 +28,8 @@ SCRIPTS = (
 def write_report(localized: Localization, out: str | Path) -> Path:
     """Write the page and the BIDS derivative below `out`; returns the page."""
     out = Path(out)
-    write_derivative(localized, out)
-    return write_atomically(out / f"{localized.patient}.html", page(localized))
+    write_derivative(localized, out, page(localized))
+    return out / f"{localized.patient}.html"
 
 
 def page(localized: Localization) -> str:

@@ -7,11 +7,16 @@ from pathlib import Path
 from epilens.analyses import ANALYSES
 from epilens.evaluation.run import Run
 from epilens.progress import StepFunction, Ticks
-from epilens.report.findings import drawn, figure_bytes, find, in_paper_s_order
+from epilens.report.findings import Findings, drawn, figure_bytes, find, in_paper_s_order
 from epilens.report.reproduction_page import check_page, write_page
 from epilens.report.tables import to_latex, to_markdown
 from epilens.spreadsheet import to_csv
-from epilens.storage import check_folder, own_folder, write_atomically, write_bytes_atomically
+from epilens.storage import (
+    check_folder,
+    replace_folder,
+    write_atomically,
+    write_bytes_atomically,
+)
 
 __all__ = ["check_page", "find", "in_paper_s_order", "reproduce", "write_page"]
 
@@ -23,7 +28,12 @@ def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = Non
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
     check_folder(out, KIND)
     findings = find(run, tick)
-    out = own_folder(out, KIND)
+    with replace_folder(out, KIND) as place:
+        _write_all(findings, place)
+    return Path(out) / "index.html"
+
+
+def _write_all(findings: Findings, out: Path) -> None:
     for name, frame in findings.frames.items():
         analysis = ANALYSES[name]
         title = f"{analysis.title}. {findings.note}"
@@ -35,4 +45,4 @@ def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = Non
         for kind in FIGURE_FORMATS:
             content = figure_bytes(findings, name, kind)
             write_bytes_atomically(out / "figures" / f"{name}.{kind}", content)
-    return write_page(findings, out / "index.html", files=True)
+    write_page(findings, out / "index.html", files=True)

@@ -1,0 +1,74 @@
+"""`python -m benchmarks checking`: what it costs to see damage in a store while reading it.
+
+Every piece of a store is checked against its CRC-32 when it is read. The same store is read with
+the check taken out, in turns: from the disk, and once more from the memory that the system keeps of
+it, where there is next to nothing else to wait for.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.timing import row, side_by_side
+from epilens.evidence.files import open_cube, open_store, save, save_store
+from epilens.evidence.signals import make_signals
+from epilens.plan import Plan
+from epilens.testing import make_cube, make_recording
+
+
+def measure() -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        cube = save(make_cube(seizures=3, channels=120), Path(folder) / "sub-01.zarr.zip")
+        parts = [make_recording(run=f"run-{s}", seed=s, channels=100, fs=512.0) for s in range(3)]
+        signals = save_store(make_signals(parts, Plan()), Path(folder) / "sub-02.zarr.zip")
+        return [
+            *_rows("a cube", lambda: open_cube(cube), cube),
+            *_rows("signals", lambda: _read(signals), signals),
+        ]
+
+
+def _read(path: Path) -> None:
+    with open_store(path) as store:
+        store.load()
+
+
+def _rows(what: str, read: Any, path: Path) -> list[dict[str, Any]]:
+    lines = []
+    for where, before in (("disk", lambda: _forget(path)), ("memory", lambda: None)):
+        works = {"checked": _after(before, read), "unchecked": _after(before, _unchecked(read))}
+        times = side_by_side(works)
+        share = 100 * (times["checked"] / times["unchecked"] - 1)
+        size = path.stat().st_size / 1e6
+        about = f"{what} of {size:.1f} MB from {where}"
+        lines.append(row(f"{about}: reading it, checked", 1000 * times["checked"], "ms"))
+        lines.append(row(f"{about}: what the check adds", share, "%", most=10))
+    return lines
+
+
+def _after(before: Callable[[], None], read: Callable[[], object]) -> Callable[[], None]:
+    def work() -> None:
+        before()
+        read()
+
+    return work
+
+
+def _forget(path: Path) -> None:
+    """The next read is from the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _unchecked(read: Callable[[], object]) -> Callable[[], None]:
+    def work() -> None:
+        with patch.object(zipfile.ZipExtFile, "_update_crc", lambda self, data: None):
+            read()
+
+    return work
