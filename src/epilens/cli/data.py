@@ -1,0 +1,172 @@
+"""Verbs on recordings: simulate, download, look at a cohort, describe it, find onsets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from epilens.cli.options import (
+    DatasetName,
+    Jobs,
+    Json,
+    LabelFile,
+    OnCluster,
+    OnsetFile,
+    PlanFile,
+    Roots,
+    app,
+    next_step,
+    settings_of,
+)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for everything that the demo makes.")] = Path(
+        "demo-output"
+    ),
+    jobs: Jobs = 2,
+) -> None:
+    """Simulate a small multi-center cohort and show who is in it and what was left out.
+
+    A cohort that an earlier demo made is used again.
+    """
+    from epilens.demo import run_demo
+
+    typer.echo(run_demo(out, jobs))
+    page = out / "reproduction" / "index.html"
+    next_step("open {} and the patient's page in {}", page, out / "localized")
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Argument(help="New folder; one BIDS dataset per center goes in.")],
+    shape: Annotated[str, typer.Option(help="tiny, demo or paper (80 patients).")] = "demo",
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
+    jobs: Jobs = 2,
+) -> None:
+    """Write a simulated multi-center cohort as real EDF and BrainVision BIDS datasets.
+
+    No patient is behind it: it is for trying out software, and proves nothing clinical.
+    """
+    from epilens.data.simulate import simulate as write
+    from epilens.terminal import progress
+
+    with progress(f"simulating {shape}") as tick:
+        write(out, shape, seed, jobs, tick)
+    typer.echo(out)
+    next_step("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
+
+
+@app.command()
+def fetch(
+    dataset: Annotated[str, typer.Argument(help="hup (ds004100) or multisite (ds003029).")],
+    out: Annotated[Path, typer.Argument(help="Folder for the download.")],
+    subject: Annotated[
+        list[str] | None, typer.Option(help="Only this patient; repeatable.")
+    ] = None,
+) -> None:
+    """Download a public dataset from OpenNeuro; says the size first, resumes where it stopped."""
+    from epilens.data.fetch import fetch as download
+    from epilens.terminal import say
+
+    typer.echo(download(dataset, out, subject or (), say))
+    next_step("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
+
+
+@app.command()
+def cohort(
+    roots: Roots,
+    dataset: DatasetName = None,
+    plan: PlanFile = None,
+    labels: LabelFile = None,
+    onsets: OnsetFile = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="Write every audit row to this TSV file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show patients, seizures, channels and EZ share; every exclusion with its reason.
+
+    Sidecar files are enough: no signal is read.
+    """
+    from epilens.data.bids import read_cohort
+    from epilens.data.cohort import cohort_summary
+    from epilens.report.cohort import print_cohort, write_audit
+
+    settings = settings_of(plan, labels, onsets)
+    parts = read_cohort(roots, dataset, settings)
+    if audit is not None:
+        write_audit(parts, audit)
+    if as_json:
+        typer.echo(json.dumps(cohort_summary(parts), indent=1, ensure_ascii=False))
+    else:
+        print_cohort(cohort_summary(parts))
+    next_step("epilens describe {} --out CUBES", roots[0])
+
+
+@app.command()
+def describe(
+    roots: Roots,
+    out: Annotated[Path, typer.Option(help="Folder for the cubes, one per patient.")],
+    dataset: DatasetName = None,
+    plan: PlanFile = None,
+    labels: LabelFile = None,
+    onsets: OnsetFile = None,
+    jobs: Jobs = 1,
+    cluster: OnCluster = "",
+) -> None:
+    """Turn signals into cubes: nine descriptors per window, channel and seizure.
+
+    Where a method of the plan reads traces or signals, they are written beside the cubes.
+    Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
+    left out is in OUT/audit.tsv.
+    """
+    from epilens.cluster import on_cluster
+    from epilens.data.bids import read_cohort
+    from epilens.evidence.store import KNOWN_BY, describe_cohort
+    from epilens.methods import stores_of
+    from epilens.storage import check_folder
+    from epilens.terminal import progress
+
+    check_folder(out, "cubes", KNOWN_BY)
+    settings = settings_of(plan, labels, onsets)
+    parts = read_cohort(roots, dataset, settings)
+    with on_cluster(cluster), progress("describing seizures") as tick:
+        summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
+    _tell(summary)
+    typer.echo(out)
+    next_step("epilens run {} --cubes {}", plan or "paper", out)
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    from epilens.terminal import say
+
+    left = f", {len(summary['left_out'])} left out (see audit.tsv)" if summary["left_out"] else ""
+    say(f"{summary['described']} patients described, {summary['kept']} kept{left}")
+    for name in summary["damaged"]:
+        say(f"{name}: its cube, of another dataset, is damaged; describe that dataset again")
+
+
+@app.command()
+def onset(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Recordings, or runs of a BIDS dataset.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Suggest where seizures begin, how sure that is, and which contacts began first.
+
+    From the signal alone; nothing is taken as an onset. Research use only, not for diagnosis.
+    """
+    from epilens.report.onsets import find_onsets, onsets_json, print_onsets
+
+    found = find_onsets(files)
+    if as_json:
+        typer.echo(json.dumps(onsets_json(found), indent=1, ensure_ascii=False))
+    else:
+        print_onsets(found)
+    next_step("look at them: epilens review {}; then localize with --onset", files[0])

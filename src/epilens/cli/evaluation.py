@@ -1,0 +1,163 @@
+"""Verbs on runs: cross-validate, score, compare, and the tables and figures of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from epilens.cli.options import (
+    CubesOfRun,
+    Jobs,
+    Json,
+    LocoRun,
+    OnCluster,
+    RunFolder,
+    app,
+    next_step,
+)
+
+
+@app.command()
+def run(
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
+    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
+    out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
+    only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
+    jobs: Jobs = 1,
+    cluster: OnCluster = "",
+) -> None:
+    """Fit every method on every fold and write one channel ledger.
+
+    Finished folds are skipped, so running it again resumes.
+    """
+    from epilens.cluster import on_cluster
+    from epilens.evaluation.protocol import run as go
+    from epilens.evidence.files import open_cohort
+    from epilens.plan import Plan, Runtime
+    from epilens.terminal import progress
+
+    settings, cohort = Plan.load(plan), open_cohort(cubes)
+    runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
+    with on_cluster(cluster), progress("method × seed × fold") as tick:
+        folder = go(settings, cohort, replace(runtime, tick=tick))
+    typer.echo(folder)
+    next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
+
+
+@app.command()
+def score(
+    folder: RunFolder,
+    as_json: Json = False,
+) -> None:
+    """Show patient-equal metrics, mean and SD over seeds."""
+    from epilens.evaluation.run import Run
+    from epilens.evaluation.scoring import summarise
+    from epilens.report.scores import print_scores
+
+    run = Run(folder)
+    table = summarise(run.scores)
+    if as_json:
+        typer.echo(table.to_json(orient="records", indent=1))
+    else:
+        print_scores(table, run.caveats)
+    next_step("epilens compare {0} A B; epilens reproduce {0} --out DIR", folder)
+
+
+@app.command()
+def compare(
+    folder: RunFolder,
+    a: Annotated[str, typer.Argument(metavar="A", help="A method of the run, e.g. your own.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one, e.g. cdel.")],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="E.g. auroc; repeatable. Default: the usual five.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="PNG or SVG: effects, and differences by patient.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two methods patient by patient: A less B, 95 % interval of a paired bootstrap."""
+    from epilens.evaluation.run import open_run
+    from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
+
+    place = None if figure is None else check_figure(figure)
+    compared = compare_methods(open_run(folder), a, b, metric or ())
+    if as_json:
+        typer.echo(compared.table.to_json(orient="records", indent=1))
+    else:
+        print_compared(compared)
+    if place is not None:
+        next_step("open {}", save_figure(compared, place))
+    else:
+        next_step("epilens compare {} {} {} --figure compared.png draws it", folder, a, b)
+
+
+@app.command()
+def analyse(
+    name: Annotated[str, typer.Argument(help="See `epilens list analyses`.")],
+    folder: RunFolder,
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+    as_json: Json = False,
+) -> None:
+    """Show one table of the paper for this run, with what the paper reports beside it."""
+    from epilens.analyses import ANALYSES, sentence
+    from epilens.analyses import analyse as compute
+    from epilens.evaluation.run import open_run
+    from epilens.report.tables import print_frame
+    from epilens.terminal import say
+
+    run = open_run(folder, cubes, loco)
+    frame = compute(name, run)
+    if as_json:
+        typer.echo(frame.to_json(orient="records", indent=1))
+        return next_step("epilens reproduce {} --out DIR has all of them", folder)
+    print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
+    for text in (sentence(name, frame, run), *run.caveats):
+        say(text)
+    return next_step("epilens reproduce {} --out DIR has all of them", folder)
+
+
+@app.command()
+def reproduce(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and index.html.")],
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+) -> None:
+    """Write every table and figure of the paper from a finished run, and one page with all.
+
+    A run that fails its audit is refused. What the run lacks is listed on the page.
+    """
+    from epilens.evaluation.run import open_run
+    from epilens.report.reproduction import reproduce as write
+    from epilens.terminal import progress
+
+    run = open_run(folder, cubes, loco)
+    with progress("analyses") as tick:
+        page = write(run, out, tick)
+    typer.echo(page)
+    next_step("open {} in a browser; tables and figures are beside it", page)
+
+
+@app.command()
+def report(
+    folder: RunFolder,
+    out: Annotated[str, typer.Option(help="HTML file.")],
+    cubes: CubesOfRun = None,
+    loco: LocoRun = None,
+) -> None:
+    """Write the page of `reproduce` alone, as one file that can be passed on."""
+    from epilens.evaluation.run import open_run
+    from epilens.report.reproduction import check_page, find, write_page
+    from epilens.terminal import progress
+
+    page = check_page(out)
+    run = open_run(folder, cubes, loco)
+    with progress("analyses") as tick:
+        findings = find(run, tick)
+    typer.echo(write_page(findings, page))
+    next_step("open {} in a browser", page)

@@ -1,0 +1,188 @@
+"""Verbs on models and single patients: train, localize, look at and review."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from epilens.cli.options import (
+    Force,
+    Jobs,
+    OnCluster,
+    PlanFile,
+    app,
+    model_app,
+    next_step,
+    settings_of,
+)
+
+
+@app.command()
+def train(
+    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
+    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
+    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",
+    jobs: Jobs = 1,
+    force: Force = False,
+    cluster: OnCluster = "",
+) -> None:
+    """Train a deployable model, an ensemble over folds and seeds, on all labelled patients.
+
+    Members that were trained before it was stopped are kept, so running it again resumes.
+    """
+    from epilens.cluster import on_cluster
+    from epilens.evaluation.deploy import train as make
+    from epilens.evaluation.kept import parts_beside
+    from epilens.evidence.files import open_cohort
+    from epilens.networks.model import check_place, save_model
+    from epilens.plan import Plan
+    from epilens.terminal import progress
+
+    settings = Plan.load(plan)
+    check_place(out, force)
+    cohort = open_cohort(cubes)
+    with parts_beside(out) as parts:
+        with on_cluster(cluster), progress("training") as tick:
+            model = make(settings, cohort, tick, method, jobs, parts=parts)
+        save_model(model, out, force)
+    typer.echo(out)
+    next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
+
+
+@app.command()
+def localize(
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL|METHOD] RECORDING...",
+            help="A model folder or training-free method (default: line-length-spread/shaft); "
+            "then files, BIDS runs, or a patient's BIDS folder.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for page and table; holds many patients.")],
+    onset: Annotated[
+        list[str] | None, typer.Option(help="Seconds from the file's start; once for every file.")
+    ] = None,
+    electrodes: Annotated[
+        Path | None, typer.Option(help="TSV or CSV with name, x, y, z of the contacts.")
+    ] = None,
+    space: Annotated[
+        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
+    ] = "",
+    patient: Annotated[str, typer.Option(help="Code of the patient: letters and digits.")] = "",
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Channel to leave out, or a TSV of them (name, status)."),
+    ] = None,
+    resected: Annotated[
+        str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
+    ] = "",
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Another model or method to rank the contacts.")
+    ] = None,
+    plan: PlanFile = None,
+    force_descriptors: Annotated[
+        bool,
+        typer.Option(
+            "--force-descriptors",
+            help="Apply a model to descriptors that it was not trained on, with a caution.",
+        ),
+    ] = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Print the page into a PDF too, through Chromium.")
+    ] = False,
+) -> None:
+    """Rank the contacts of one new patient: a page to pass on, and a BIDS table.
+
+    Research use only, not for diagnosis. Prints the page's path.
+    """
+    from epilens.localization import Request
+    from epilens.report.localized import (
+        read_onset_list,
+        read_resection,
+        run_localize,
+        split_names,
+        split_source,
+    )
+
+    source, recordings = split_source(given)
+    request = Request(
+        patient=recordings,
+        model=source,
+        onsets=read_onset_list(onset or ()),
+        electrodes=electrodes,
+        space=space,
+        code=patient,
+        exclude=split_names(exclude or ()),
+        plan=None if plan is None else settings_of(plan, None, None),
+        resected=read_resection(resected),
+        compare=compare or (),
+        force_descriptors=force_descriptors,
+    )
+    page = run_localize(request, out, pdf)
+    typer.echo(page)
+    next_step("open {} in a browser; many patients: epilens view {}", page, out)
+
+
+@app.command()
+def view(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="--out folder of `localize`.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+) -> None:
+    """Show the pages of many patients in the browser, from this computer only; Ctrl-C ends it."""
+    from epilens.app.pages import view as serve
+
+    serve(folder, port, typer.echo)
+
+
+@app.command()
+def review(
+    given: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATIENT...", help="Recordings, or patients and datasets in BIDS."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for what is marked; never the sources.")],
+    patient: Annotated[str, typer.Option(help="Code of a patient given as plain files.")] = "",
+    model: Annotated[
+        list[Path] | None, typer.Option(help="A model, or a folder of models; repeatable.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+) -> None:
+    """See traces, mark onsets, run, read and sign in the browser, from this computer only.
+
+    Research use only, not for diagnosis. Prints the address; Ctrl-C ends it.
+    """
+    from epilens.app.cases import cases_of
+    from epilens.app.review import review as serve
+
+    serve(cases_of(given, patient), out, model or (), port, typer.echo)
+
+
+@model_app.command("show")
+def model_show(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],
+) -> None:
+    """Check a model's files and print its card."""
+    from epilens.networks.card import card
+    from epilens.networks.model import open_model, read_model_json
+
+    open_model(path)
+    typer.echo(card(read_model_json(path)))
+    next_step("epilens localize {} RECORDING... --out DIR", path)
+
+
+@model_app.command("import")
+def model_import(
+    checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help=".pt files.")],
+    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    force: Force = False,
+) -> None:
+    """Turn checkpoints of the authors' released code into a model; no code in them is run."""
+    from epilens.networks.model import save_model
+    from epilens.networks.released import import_released
+
+    typer.echo(save_model(import_released(checkpoints), out, force))
+    next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)

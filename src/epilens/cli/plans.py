@@ -1,0 +1,85 @@
+"""Verbs on plans, and the lists of what there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from epilens.cli.options import DatasetName, Json, app, next_step, plan_app
+from epilens.errors import EpilensError, PlanError, did_you_mean
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="datasets, descriptors, methods or analyses")],
+    as_json: Json = False,
+) -> None:
+    """Show what there is."""
+    from epilens.report.listings import DROP, LISTINGS, NEXT
+    from epilens.terminal import print_table
+
+    if what not in LISTINGS:
+        raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, LISTINGS)}")
+    columns, rows = LISTINGS[what]()
+    if as_json:
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
+    else:
+        print_table(what.capitalize(), columns, rows, len(columns), DROP[what])
+    next_step(NEXT[what])
+
+
+@plan_app.command("init")
+def plan_init(
+    out: Annotated[Path, typer.Argument(help="New TOML file.")],
+) -> None:
+    """Write the paper's plan with every field and what it means, to be edited."""
+    from epilens.plan import Plan
+    from epilens.report.plan_text import commented
+    from epilens.storage import write_atomically
+
+    if out.exists():
+        raise PlanError(f"plan init: expected {out} to be absent, found a file. Give another name.")
+    typer.echo(write_atomically(out, commented(Plan())))
+    next_step("edit {0}; then epilens plan check {0}", out)
+
+
+@plan_app.command("check")
+def plan_check(
+    path: Annotated[Path, typer.Argument(help="TOML plan.")],
+    dataset: DatasetName = None,
+) -> None:
+    """Read a plan, name what is wrong with it, or print its digest.
+
+    Methods and descriptors must be rows that there are; so must the dataset, if one is given.
+    """
+    from epilens.data.datasets import DATASETS
+    from epilens.evaluation.plan_check import check_names, lacking
+    from epilens.plan import Plan
+    from epilens.terminal import say
+
+    plan = Plan.load(path)
+    check_names(plan, f"plan {path}")
+    if dataset is not None:
+        DATASETS[dataset]
+    for sentence in lacking(plan):
+        say(f"warning: {sentence}")
+    typer.echo(plan.digest)
+    next_step("epilens describe ROOT --plan {0} --out CUBES; epilens run {0} --cubes CUBES", path)
+
+
+@plan_app.command("diff")
+def plan_diff(
+    first: Annotated[Path, typer.Argument(help="TOML plan.")],
+    second: Annotated[Path, typer.Argument(help="TOML plan.")],
+) -> None:
+    """Show the fields in which two plans differ."""
+    from epilens.plan import Plan
+    from epilens.terminal import print_table
+
+    rows = Plan.load(first).differences(Plan.load(second))
+    print_table("Differences", ["field", str(first), str(second)], rows, left=3)
+    next_step("epilens plan check {}", second)
