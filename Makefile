@@ -53,9 +53,11 @@ audit: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+# Tutorials are executed while the pages are made; what they write stays in build/.
 docs: $(READY)
 	$(BIN)/python -m epilens.report.decisions docs/decisions.md
-	$(BIN)/mkdocs build --strict --quiet
+	rm -rf build/tutorials && mkdir -p $(addprefix build/tutorials/,demo own patient method)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
 
 # torch is pinned by hand: with a range, pip would choose a build with gigabytes of CUDA.

@@ -15,13 +15,12 @@ from epilens.report.tables import in_markdown
 
 if TYPE_CHECKING:
     from click import Command, Parameter
+    from typer import Typer
 
 
-def verbs() -> str:
+def verbs(app: Typer) -> str:
     """Every verb of the command line: what it does, what it takes."""
     from typer.main import get_command
-
-    from epilens.cli import app
 
     parts = []
     for name, command in _commands("epilens", get_command(app)):
