@@ -220,7 +220,7 @@ def test_train_and_show_a_model(small):
         (["run", "nowhere.toml", "--cubes", "x"], "expected a TOML file"),
         (["score", "nowhere"], "expected a ledger, found nothing"),
         (["model", "show", "nowhere"], "expected a model folder"),
-        (["model", "import", "nowhere.pt", "--out", "x"], "expected a checkpoint"),
+        (["model", "import", "nowhere.pt", "--out", "x"], "expected a file that can be read"),
         (["list", "method"], "Did you mean 'methods'?"),
         (["report", "nowhere", "--out", "page/"], "page/: expected the name of an HTML file"),
         (["report", "nowhere", "--out", "page"], "page: expected the name of an HTML file"),
