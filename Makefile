@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO ?= demo-output
 
-.PHONY: help install demo test browser check audit bench docs lock clean
+.PHONY: help install demo test browser lint check audit bench docs build changelog lock clean
 
 help:
 	@echo "make demo    simulate a cohort and run the main job on it (results in $(DEMO)/)"
@@ -15,6 +15,8 @@ help:
 	@echo "make audit   known vulnerabilities of the locked packages"
 	@echo "make bench   speed and memory, as ratios measured in one run"
 	@echo "make docs    the documentation as HTML in site/"
+	@echo "make build   wheel and sdist in dist/"
+	@echo "make changelog  collect changes/*.md into CHANGELOG.md, under the package's version"
 	@echo "make lock    resolve the ranges of pyproject.toml anew and write requirements.lock"
 
 # The stamp is written last, so an interrupted installation is done again.
@@ -38,11 +40,13 @@ browser:
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) > /dev/null 2>&1 \
 	  || echo "no Chromium, and it cannot be installed here: the browser tests will be skipped"
 
-check: $(READY)
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/ty check
 	$(BIN)/codespell src tests docs benchmarks changes README.md CONTRIBUTING.md
+
+check: lint
 	$(MAKE) audit
 	$(MAKE) test
 
@@ -60,6 +64,14 @@ docs: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
 
+# The version is read from src/epilens/__init__.py.
+build: $(READY)
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+
+changelog: $(READY)
+	$(BIN)/python changes/collect.py
+
 # torch is pinned by hand: with a range, pip would choose a build with gigabytes of CUDA.
 lock:
 	rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv
@@ -70,4 +82,4 @@ lock:
 	rm -rf .lock-venv
 
 clean:
-	rm -rf $(VENV) $(DEMO) site .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEMO) site dist .pytest_cache .ruff_cache

@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import epilens
 from epilens.cli import main
 
 
@@ -114,7 +114,7 @@ def test_plan_check_knows_what_there_is(tmp_path):
 
 
 def test_the_version_and_the_completion_of_a_shell(monkeypatch):
-    assert run("--version").stdout.strip() == f"epilens {version('epilens')}"
+    assert run("--version").stdout.strip() == f"epilens {epilens.__version__}"
     monkeypatch.setenv("_EPILENS_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "epilens repro")
     monkeypatch.setenv("COMP_CWORD", "1")

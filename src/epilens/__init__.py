@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "BCRNet": "epilens.networks.bcr",

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from epilens.errors import EpilensError
 from epilens.faults import sentence_of
 
-RESUMES = {"demo", "describe", "run", "train", "fetch"}
+RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
 """Verbs that go on where they stopped."""
 
 

@@ -75,7 +75,9 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
                 )
             files.setdefault(patient, {})[one.name] = one
     if not files:
-        raise DataError("review: expected recordings, found none. Name files or a BIDS dataset.")
+        raise DataError(
+            f"{Path(given[0]).name}: expected recordings, found none. Name files or a BIDS dataset."
+        )
     return tuple(
         Case(patient, tuple(sorted(of.values(), key=lambda one: natural(one.shown))))
         for patient, of in sorted(files.items(), key=lambda item: natural(item[0]))

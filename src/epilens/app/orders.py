@@ -12,6 +12,7 @@ from epilens.app.cases import Case, TraceFile
 from epilens.app.choices import Choice
 from epilens.app.runs import Asked, Marked
 from epilens.errors import DataError
+from epilens.localization import Request
 from epilens.provenance import code_digest, digest_of
 
 
@@ -51,6 +52,15 @@ class Order:
         kept = Asked(recordings=marked, exclude=tuple(asked.pop("exclude")), **asked)
         pairs = tuple((path, onset_s) for path, onset_s in tree.pop("pairs"))
         return cls(asked=kept, pairs=pairs, **tree)
+
+    def request(self) -> Request:
+        """What `localize` is asked for."""
+        return Request(
+            patient=[(Path(path), onset_s) for path, onset_s in self.pairs],
+            model=self.source,
+            code=self.asked.patient,
+            exclude=self.asked.exclude,
+        )
 
     def without_files(self, text: str) -> str:
         """A sentence in which files are called as the review calls them."""

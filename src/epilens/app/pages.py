@@ -26,6 +26,7 @@ from epilens.report.markup import as_text
 
 _PAGE = re.compile(r"sub-[A-Za-z0-9]{1,40}")
 _LARGEST_SIDECAR = 5_000_000
+_SERVED_STYLE = '<link rel="stylesheet" href="static/app.css">'
 
 
 def reports(folder: Path) -> list[str]:
@@ -66,19 +67,19 @@ def view(folder: str | Path, port: int, tell: Callable[[str], None]) -> None:
     make_view(folder, port).serve(tell)
 
 
-def index(folder: Path) -> str:
-    """The index as text."""
+def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
+    """The index as text; with its own style where no server is, and markup after the table."""
     rows = "\n".join(_row(folder, name) for name in reports(folder))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>EpiLENS: localized patients</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><link rel="stylesheet" href="static/app.css"></head>
+<link rel="icon" href="data:,">{style}</head>
 <body><p class="disclaimer">{as_text(DISCLAIMER)}</p>
 <main><h1>Localized patients</h1>
 <table class="cards"><thead><tr>{"".join(f"<th>{title}</th>" for title in _TITLES)}</tr></thead>
 <tbody>
 {rows}
-</tbody></table></main></body></html>
+</tbody></table>{after}</main></body></html>
 """
 
 
@@ -86,11 +87,7 @@ _TITLES = ("Patient", "Scores from", "Seizures", "Leading contacts", "To know fi
 
 
 def _row(folder: Path, name: str) -> str:
-    """A patient in the index; a sidecar that cannot be read costs this row its words, no other."""
-    try:
-        cells = _facts(folder, name)
-    except Exception:  # whatever somebody put there
-        cells = ["–", "–", "–", "the table beside this page cannot be read"]
+    cells = facts_of(folder, name)
     link = f'<a href="{as_text(name)}.html">{as_text(name)}</a>'
     told = [link, *(as_text(str(cell)[:500]) for cell in cells)]
     return (
@@ -101,6 +98,14 @@ def _row(folder: Path, name: str) -> str:
         )
         + "</tr>"
     )
+
+
+def facts_of(folder: Path, name: str) -> list[Any]:
+    """What is told of a patient; what cannot be read costs this patient its words, no other."""
+    try:
+        return _facts(folder, name)
+    except Exception:  # whatever somebody put there
+        return ["–", "–", "–", "the table beside this page cannot be read"]
 
 
 def _facts(folder: Path, name: str) -> list[Any]:

@@ -71,17 +71,10 @@ def _localize(run: Run, order: Order, tick: Ticks) -> None:
     tick.expect(1)  # writing; the rest is announced by what does it
     tick("loading", 0)
     from epilens.app.comparison import ranking_of
-    from epilens.localization import Request
     from epilens.localization.result import assemble
     from epilens.report.page import write_report
 
-    request = Request(
-        patient=[(Path(path), onset_s) for path, onset_s in order.pairs],
-        model=order.source,
-        code=run.asked.patient,
-        exclude=run.asked.exclude,
-    )
-    localized = assemble(request, tick)
+    localized = assemble(order.request(), tick)
     tick("writing", 0)
     write_report(localized, run.page.parent)
     problems = [order.without_files(problem) for problem in localized.problems]

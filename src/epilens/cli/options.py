@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import epilens
 from epilens.ending import Verbs
 
 app = typer.Typer(
@@ -59,9 +60,7 @@ LocoRun = Annotated[
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"epilens {version('epilens')}")
+        typer.echo(f"epilens {epilens.__version__}")
         raise typer.Exit
 
 

@@ -127,6 +127,42 @@ def localize(
     next_step("open {} in a browser; many patients: epilens view {}", page, out)
 
 
+@app.command(context_settings={"allow_extra_args": True})
+def bids(
+    ctx: typer.Context,
+    bids_dir: Annotated[Path, typer.Argument(metavar="BIDS_DIR", help="One BIDS dataset.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the derivative.")],
+    level: Annotated[str, typer.Argument(metavar="LEVEL", help="participant or group.")],
+    participant_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--participant-label", "--participant_label", help="Only these: 01 02, or 01,02."
+        ),
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="Model folder.")] = None,
+    method: Annotated[
+        str, typer.Option(help="Without training; default: line-length-spread/shaft.")
+    ] = "",
+    jobs: Jobs = 1,
+    cluster: OnCluster = "",
+) -> None:
+    """Localize every patient of a dataset, as a BIDS App: pages, tables, then a summary of all.
+
+    Research use only, not for diagnosis. A patient that fails is a row of
+    OUT/participants_left_out.tsv; running it again resumes.
+    """
+    from epilens.app.bids_verb import Asked, run_level
+
+    labels = tuple(participant_label or ())
+    asked = Asked(bids_dir, out, level, labels, tuple(ctx.args), model, method, jobs, cluster)
+    page = run_level(asked)
+    typer.echo(page)
+    if level == "participant":
+        next_step("epilens bids {} {} group; or epilens view {}", bids_dir, out, out)
+    else:
+        next_step("open {} in a browser", page)
+
+
 @app.command()
 def view(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="--out folder of `localize`.")],

@@ -27,16 +27,25 @@ def write_derivative(localized: Localization, out: Path, page: str | None = None
 
     Several patients can be localized into one folder at the same time: one waits for another.
     """
-    stem = f"{localized.patient}/ieeg/{localized.patient}_desc-epilens_contacts"
-    files = _around(out) | {
-        f"{stem}.tsv": as_tsv(localized).encode(),
-        f"{stem}.json": _json(sidecar(localized)),
-    }
+    name, table, beside = files_of(localized.patient)
+    files = _around(out) | {table: as_tsv(localized).encode(), beside: _json(sidecar(localized))}
     if page is not None:
-        files[f"{localized.patient}.html"] = page.encode()
+        files[name] = page.encode()
     with working_in(out, KIND, wait_s=60):
         write_together(out, files)
-    return out / f"{stem}.tsv"
+    return out / table
+
+
+def files_of(patient: str) -> tuple[str, str, str]:
+    """Page, table and the table's sidecar of a patient, from the derivative's folder."""
+    stem = f"{patient}/ieeg/{patient}_desc-epilens_contacts"
+    return f"{patient}.html", f"{stem}.tsv", f"{stem}.json"
+
+
+def write_around(out: Path) -> None:
+    """Make a folder a derivative, before it has a patient."""
+    with working_in(out, KIND, wait_s=60):
+        write_together(out, _around(out))
 
 
 def _around(out: Path) -> dict[str, bytes]:
@@ -53,7 +62,8 @@ def _around(out: Path) -> dict[str, bytes]:
                 "GeneratedBy": [{"Name": "EpiLENS", "Version": epilens.__version__}],
             }
         ),
-        ".bidsignore": b"*_contacts.tsv\n*_contacts.json\n*.html\n",
+        ".bidsignore": b"*_contacts.tsv\n*_contacts.json\n*.html\n"
+        b"participants_left_out.tsv\ngroup_*\n",
     }
     return files if (out / "README.md").exists() else files | {"README.md": _README.encode()}
 
