@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import epilens
+from epilens.app.review import review
+from epilens.errors import EpilensError
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -84,6 +86,13 @@ def test_every_extra_is_in_the_install_notes():
     text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     extras = set(PROJECT["optional-dependencies"]) - {"dev"}
     assert {name for name in extras if f"`{name}`" in text} == extras
+
+
+def test_what_needs_an_extra_names_it_before_it_begins(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tsdownsample", None)
+    with pytest.raises(EpilensError, match=r"found none\. Install epilens\[review\]"):
+        review((), tmp_path / "out", (), 0, print)
+    assert not (tmp_path / "out").exists()
 
 
 def make_targets():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from epilens.app.desk import Desk, set_desk
 from epilens.app.marks import FileMarks, MarkBook, PatientMarks
 from epilens.app.server import LocalServer, data, page
 from epilens.app.traces import trace_routes
+from epilens.errors import EpilensError
 from epilens.locks import alone_in
 from epilens.report.derivative import DISCLAIMER
 
@@ -54,6 +56,10 @@ def review(
     cases: Sequence[Case], out: Path, models: Sequence[Path], port: int, tell: Callable[[str], None]
 ) -> None:
     """Serve until the user stops it; one process at a time has the folder."""
+    if find_spec("tsdownsample") is None:
+        raise EpilensError(
+            "review: expected the package tsdownsample, found none. Install epilens[review]."
+        )
     desk = set_desk(cases, out, models)
     with alone_in(desk.out):
         make_review(desk, port).serve(tell)
