@@ -32,7 +32,7 @@ demo: $(READY)
 	$(BIN)/epilens demo --out $(DEMO)
 
 test: $(READY) browser
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The page of a localized patient is tested in a real browser; without one, these tests are skipped.
 browser:

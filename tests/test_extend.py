@@ -141,6 +141,7 @@ def test_a_broken_plugin_is_one_warning_that_names_it(tmp_path, kind):
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    (line,) = done.stderr.strip().splitlines()
+    line, after = done.stderr.strip().splitlines()
+    assert after.startswith("next: ")
     assert line.startswith("warning: broken-plugin: its method plugin 'mine' (broken_plugin)")
     assert "prq" in {row["name"] for row in json.loads(done.stdout)}

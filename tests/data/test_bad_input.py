@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -94,7 +95,8 @@ def test_a_dataset_that_is_named_twice_is_read_once(cohort_folder):
 
 def test_the_command_line_takes_a_folder_of_datasets(cohort_folder):
     done = epilens("cohort", cohort_folder, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert re.fullmatch(r"next: epilens describe .*\n", done.stderr)
     assert json.loads(done.stdout)["total"]["patients"] == 2
 
 

@@ -22,6 +22,7 @@ from trees import (
 from epilens.data.bids import read_bids
 from epilens.data.intake import Given, take_in
 from epilens.data.repeats import Repeats
+from epilens.errors import OnsetError
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
@@ -169,12 +170,18 @@ def test_a_cube_is_made_anew_when_the_plan_counts_them_otherwise(tmp_path):
     assert open_cohort(out)["sub-01"].sizes["seizure"] == 2
 
 
-@pytest.mark.parametrize("copied", [True, False])
-def test_a_new_patients_file_that_is_given_twice_is_left_out_once(tmp_path, copied):
+def test_one_file_twice_with_one_onset_is_asked_about(tmp_path):
+    write_edf(tmp_path / "a.edf", noise())
+    twice = [tmp_path / "a.edf"] * 2
+    with pytest.raises(OnsetError, match=r"^a\.edf: expected seizures 10 s or more apart"):
+        take_in(twice, Plan(), Given(onsets_s=(40, 40)))
+
+
+def test_a_copy_of_a_new_patients_file_is_left_out_once(tmp_path):
     file, copy = tmp_path / "a.edf", tmp_path / "b.edf"
     write_edf(file, noise())
     write_edf(copy, noise(), startdate=date(2001, 2, 3))
-    taken = take_in([file, copy if copied else file], Plan(), Given(onsets_s=(40, 40)))
+    taken = take_in([file, copy], Plan(), Given(onsets_s=(40, 40)))
     assert [r.run for r in taken.recordings] == ["seizure-1"]
     assert taken.left_out == (("seizure-2", "repeats the signal of seizure-1"),)
     assert [row.run for row in taken.rows if row.what == "seizure"] == ["seizure-2"]
@@ -183,7 +190,7 @@ def test_a_new_patients_file_that_is_given_twice_is_left_out_once(tmp_path, copi
 
 def test_one_file_with_two_onsets_is_two_seizures(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
-    taken = take_in(tmp_path / "a.edf", Plan(), Given(onsets_s=(40, 45)))
+    taken = take_in(tmp_path / "a.edf", Plan(), Given(onsets_s=(35, 45)))
     assert len(taken.recordings) == 2
     assert not [row for row in taken.rows if row.what in ("seizure", "run")]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ledgers import random_ledger, rows
 from scoring_by_hand import best_threshold
 
-from epilens.errors import LedgerError
+from epilens.errors import LedgerError, StorageError
 from epilens.evaluation.ledger import (
     COLUMNS,
     KEY,
@@ -98,7 +98,7 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(tmp_path, ledg
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(StorageError, match="expected room on the disk, found none left"):
         write_ledger(ledger.assign(p_nez=0.5), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -165,7 +165,16 @@ def test_the_command_line_forces(imported, tmp_path):
     path = save_model(imported, tmp_path / "model")
     (tmp_path / "paper.toml").write_text(Plan().to_toml())
     arguments = ["localize", str(path), *(str(file) for file in the_files()[:2])]
-    arguments += ["--onset", "40,40", "--patient", "P1", "--out", str(tmp_path / "out")]
+    arguments += [
+        "--onset",
+        "40",
+        "--onset",
+        "40",
+        "--patient",
+        "P1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     arguments += ["--plan", str(tmp_path / "paper.toml")]
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code != 0
