@@ -258,6 +258,15 @@ def test_files_appear_together_or_not_at_all(tmp_path):
     assert contents(tmp_path) == {"a.txt": b"old", "inner/b.txt": b"old"}
 
 
+def test_files_appear_together_below_a_relative_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for content in (b"old", b"new"):
+        write_together("out", {"a.txt": content, "inner/b.txt": content})
+        names = ("a.txt", "inner/b.txt")
+        assert [(tmp_path / "out" / name).read_bytes() for name in names] == [content] * 2
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["a.txt", "b.txt", "inner"]
+
+
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monkeypatch, renames):
     own_folder(tmp_path / "out", "a test")

@@ -141,7 +141,7 @@ def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
             place.write_bytes(content)
             os.fsync(handle)
             place.chmod(0o644)
-            hidden[name] = place.relative_to(folder).as_posix()
+            hidden[name] = Path(name).with_name(place.name).as_posix()
         write_atomically(folder / TOGETHER, json.dumps(hidden))
         finish_together(folder)
 
