@@ -107,7 +107,7 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, desk):
         tab.page.click("#tab-compare")
         tab.page.wait_for_selector("table.compare")
         changed = tab.page.locator("#view-compare li").all_inner_texts()
-        assert changed[0].endswith(": onset 50.000 s, before 40.000 s")
+        assert changed[0] == "a.edf: onset 50.000 s, before 40.000 s"
         assert changed[1] == 'B"=4 is left out'
         assert tab.page.locator("table.compare tbody tr").count() == 8
         assert "only in one" in tab.text("table.compare tbody")
@@ -137,6 +137,7 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, desk):
         other.page.click("#tab-read")
         other.begin("CD")
         assert "shown when your own reading is signed" in other.text("#view-read")
+        assert other.page.get_by_text("page with readings").count() == 0, "it holds verdicts"
         assert "disagree" not in " ".join(other.page.locator(".verdicts td").all_inner_texts()[:3])
         for revision, name in enumerate(HOSTILE[:3], start=1):
             other.verdict(name, "agree", revision)

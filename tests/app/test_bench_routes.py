@@ -87,7 +87,7 @@ def test_two_runs_side_by_side(server):
     found = told(server, "api/compare?case=sub-P1&old=1&new=2")
     assert found["common"] == 10
     assert len(found["changed"]) == 2
-    assert "onset 50.000 s, before 40.000 s" in found["changed"][0]
+    assert found["changed"][0] == "Mustermann-1.edf: onset 50.000 s, before 40.000 s"
 
 
 @pytest.mark.parametrize("choice", ["random", "/etc", None, 5, ["line-length-change"]])

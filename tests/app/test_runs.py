@@ -251,15 +251,15 @@ def test_nothing_to_run():
 def test_what_was_asked_otherwise_in_words():
     old = Asked("sub-P1", (Marked("a", (40.0,)), Marked("b")), ("A1",), "m", "M")
     new = Asked("sub-P1", (Marked("a", (41.5,)), Marked("c")), ("A2",), "n", "N")
-    assert differences(old, new) == [
+    assert differences(old, new, {"a": "seizure.edf"}) == [
         "ranked by N, before by M",
-        "a: onset 41.500 s, before 40.000 s",
+        "seizure.edf: onset 41.500 s, before 40.000 s",
         "b: onset not used, before as the file says",
         "c: onset as the file says, before not used",
         "A2 is left out",
         "A1 is no longer left out",
     ]
-    assert differences(old, old) == []
+    assert differences(old, old, {"a": "seizure.edf"}) == []
 
 
 def test_methods_without_training_can_be_chosen_and_chance_cannot():

@@ -354,6 +354,14 @@ def test_a_channel_to_leave_out_that_nobody_has_is_refused(files):
         take_in([make_recording(fs=FS)], Plan(), Given(exclude=("RZ9",)))
 
 
+@pytest.mark.parametrize("typed", ["RA3", "ra03", "RA 3"])
+def test_a_channel_to_leave_out_may_be_typed_as_the_page_calls_it(tmp_path, typed):
+    names = ("EEG RA 02-Ref", "EEG RA 03-Ref", "EEG RA 13-Ref")
+    file = write_edf(tmp_path / "a.edf", names)
+    with pytest.raises(DataError, match=r"Did you mean 'EEG RA 03-Ref'\?"):
+        take_in([file], Plan(), Given(onsets_s=(40,), exclude=(typed,)))
+
+
 def test_files_are_numbered_as_they_were_given(files):
     taken = take_in(files[:2], Plan(), Given(onsets_s=(40, 41)))
     assert taken.files == (("seizure-1", 1), ("seizure-2", 2))

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from new_patients import cohort_cubes
+from new_patients import cohort_cubes, write_edf
 
 from epilens.evaluation.certainty import CoveringSet, learn_certainty
+from epilens.localization import localize
 from epilens.localization.certainty import (
     cautions_of,
     contact_sets,
@@ -74,3 +75,14 @@ def test_one_seizure_and_few_contacts_are_told():
     assert "seizures disagree" in " ".join(
         c.text for c in cautions_of(make_cube(seizures=2, fs=128.0), [], 0.1)
     )
+
+
+def test_a_file_that_was_cut_off_is_told(tmp_path):
+    whole, cut = (write_edf(tmp_path / f"{name}.edf", seed=i) for i, name in enumerate("ab"))
+    content = cut.read_bytes()
+    cut.write_bytes(content[: len(content) * 9 // 10])
+    found = localize([whole, cut], "line-length-change", onsets=(40, 40))
+    told = [caution.text for caution in found.certainty.cautions if "header" in caution.text]
+    assert told == [
+        "Seizure 2: the length of the file does not match its header. Is the file whole?"
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,10 @@ class Bench:
         """What can rank contacts, looked up anew: a model may have been trained meanwhile."""
         return choices((*self.desk.models, self.desk.out))
 
+    def shown(self, code: str) -> dict[str, str]:
+        """What the screen calls each recording of a patient."""
+        return {file.name: file.shown for file in self.desk.case(code).files}
+
     def marks(self, code: str) -> Marks:
         """What is marked for a patient now."""
         marked = self.book.marks(code)
@@ -86,7 +90,7 @@ class Bench:
 
 def told_runs(bench: Bench, code: str) -> dict[str, Any]:
     """A patient's runs for the screen, newest last."""
-    shown = {file.name: file.shown for file in bench.desk.case(code).files}
+    shown = bench.shown(code)
     marks = bench.marks(code)
     return {
         "patient": bench.desk.case(code).code,
@@ -115,11 +119,11 @@ def told_run(bench: Bench, run: Run, shown: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def told_comparison(old: Run, new: Run) -> dict[str, Any]:
-    """Two runs side by side, and what was asked otherwise."""
+def told_comparison(old: Run, new: Run, shown: Mapping[str, str]) -> dict[str, Any]:
+    """Two runs side by side, and what was asked otherwise; files by the names that are shown."""
     titles = [old.ranking.title, new.ranking.title]
     told = {"old": old.number, "new": new.number, "titles": titles}
-    changed = differences(old.asked, new.asked)
+    changed = differences(old.asked, new.asked, shown)
     return told | {"changed": changed} | asdict(compare(old.ranking, new.ranking))
 
 

@@ -72,7 +72,7 @@ def _runs(bench: Bench, request: Request) -> Response:
 def _compare(bench: Bench, request: Request) -> Response:
     code = _asked(request, "case")
     old, new = (bench.run(code, _asked(request, which)) for which in ("old", "new"))
-    return data(told_comparison(old, new))
+    return data(told_comparison(old, new, bench.shown(code)))
 
 
 def _readings(bench: Bench, request: Request) -> Response:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -220,7 +220,7 @@ def _age_s(path: Path) -> float:
         return float("inf")
 
 
-def differences(old: Asked, new: Asked) -> list[str]:
+def differences(old: Asked, new: Asked, shown: Mapping[str, str]) -> list[str]:
     """What was asked otherwise, in words; names of files and contacts are the only texts."""
     told = []
     if (old.choice, old.title) != (new.choice, new.title):
@@ -230,7 +230,8 @@ def differences(old: Asked, new: Asked) -> list[str]:
     for file in dict.fromkeys((*before, *after)):
         if before.get(file) != after.get(file):
             told.append(
-                f"{file}: onset {_times(after.get(file))}, before {_times(before.get(file))}"
+                f"{shown.get(file, file)}: onset {_times(after.get(file))}, "
+                f"before {_times(before.get(file))}"
             )
     told += [f"{name} is left out" for name in new.exclude if name not in old.exclude]
     told += [f"{name} is no longer left out" for name in old.exclude if name not in new.exclude]

@@ -169,4 +169,4 @@ def onset(
         typer.echo(json.dumps(onsets_json(found), indent=1, ensure_ascii=False))
     else:
         print_onsets(found)
-    next_step("look at them: epilens review {}; then localize with --onset", files[0])
+    next_step("look at them: epilens review {} --out MARKS; then localize with --onset", files[0])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epilens.data.audit import AuditRow
 from epilens.data.bids import scan_patient
+from epilens.data.contacts import ContactList, match_list
 from epilens.data.onset import APART_S, Onset
 from epilens.data.plain import OutsideError, plain_run
 from epilens.data.positions import place_contacts
@@ -158,11 +159,9 @@ class _Seizures:
         known = {name.upper() for name in self._names}
         for name in exclude if known else ():
             if name.strip().upper() not in known:
-                close = get_close_matches(name.upper(), sorted(known), n=1)
-                like = next(n for n in self._names if n.upper() == (close or [n.upper()])[0])
-                hint = f"Did you mean {like!r}?" if close else f"Names are like {like!r}."
                 raise DataError(
-                    f"--exclude: expected a channel of the recordings, found {name!r}. {hint}"
+                    f"--exclude: expected a channel of the recordings, found {name!r}. "
+                    + _hint(name, tuple(self._names))
                 )
 
     def leave_out(self, name: str, why: str, problem: str) -> None:
@@ -184,6 +183,15 @@ class _Seizures:
             tuple(self._problems),
             tuple(self.files.items()),
         )
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    """Which channel was meant: `RA3` and `RA03` are what a page calls `EEG RA 03-Ref`."""
+    meant = match_list(ContactList.of_names([name]), names).channels
+    by_capitals = {known.upper(): known for known in names}
+    close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
+    like = min(meant) if meant else by_capitals[close[0]] if close else ""
+    return f"Did you mean {like!r}?" if like else f"Names are like {names[0]!r}."
 
 
 def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) -> _Seizures:

@@ -57,8 +57,10 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
     return raw, list(dict.fromkeys(map(_warning_in_our_words, warned)))
 
 
+WRONG_LENGTH = "the length of the file does not match its header"
+"""Said of a file that was cut off, or is still being written."""
 _WARNINGS = (
-    ("does not match the file size", "the length of the file does not match its header"),
+    ("does not match the file size", WRONG_LENGTH),
     ("physical range", "a channel's physical range is not stated or makes no sense"),
     ("highpass", "the filters that the header states make no sense"),
     ("lowpass", "the filters that the header states make no sense"),

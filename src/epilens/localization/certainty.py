@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.arrays import Bools, Floats
+from epilens.data.reader import WRONG_LENGTH
 from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.likeness import Likeness
 from epilens.evidence.signals import signal_of
@@ -78,6 +79,7 @@ def assess(
         alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
     cautions = cautions_of(cube, alike, agreement)
     cautions += _known_again(cube, certainty) + _odd_amplitudes(evidence)
+    cautions += _cut_off(evidence)
     for one in (source, *others):
         cautions += [Caution("caution", text) for text in one.doubts(cube)]
     return PatientCertainty(
@@ -112,6 +114,16 @@ def _odd_amplitudes(evidence: Evidence) -> list[Caution]:
             text += f"contact), where {low:g} to {high:g} µV are usual: is its unit right?"
             cautions.append(Caution("caution", text))
     return cautions
+
+
+def _cut_off(evidence: Evidence) -> list[Caution]:
+    """Seizures of files that are not whole: what is missing could be the seizure's end."""
+    names = evidence.cube["seizure"].values.tolist()
+    return [
+        Caution("caution", f"Seizure {names.index(name) + 1}: {WRONG_LENGTH}. Is the file whole?")
+        for name in dict.fromkeys(evidence.cut_off)
+        if name in names
+    ]
 
 
 def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import xarray as xr
 from epilens.arrays import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.intake import Given, Intake, patient_code, take_in
+from epilens.data.reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.errors import DataError
 from epilens.evidence.cube import check, is_ictal, is_reference, joined
@@ -43,6 +44,8 @@ class Evidence:
     """Flags of a channel, over its seizures."""
     problems: tuple[str, ...]
     """Why seizures were left out, in full: for the one who has the files, never for the page."""
+    cut_off: tuple[str, ...] = field(default=(), kw_only=True)
+    """Seizures whose file is shorter or longer than its header says."""
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -167,6 +170,7 @@ def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Sourc
         dropped=dropped,
         quality=quality,
         problems=intake.problems,
+        cut_off=tuple(row.run for row in intake.rows if WRONG_LENGTH in row.why),
     )
 
 

@@ -139,12 +139,15 @@ function counts(one) {
     el('tbody', {}, ...one.counts.map((row, i) => el('tr', {}, el('th', {}, one.words[i]), ...row.map((n) => el('td', {}, String(n)))))));
 }
 
+// Whoever has not signed is not to be led by what others said.
+function isBlind() { return Boolean(reader()) && now.told.signers.some((one) => one.reader !== reader()) && !now.told.others.length; }
+
 function agreement() {
   const { signers, agreement: found } = now.told;
   if (!signers.length) return el('p', { class: 'soft' }, 'Nobody has signed yet.');
   const list = signers.map((one) => el('li', {}, `${one.reader}: run ${one.run}, version ${one.version}, signed on ${one.signed_on}${one.intact ? '' : ' (changed after it was signed)'}`));
   const wait = found.length ? '' : el('p', { class: 'soft' }, 'Agreement is shown when two readers have signed the same run.');
-  const blind = signers.some((one) => one.reader !== reader()) && !now.told.others.length ? el('p', { class: 'soft' }, 'What others said about each contact is shown when your own reading is signed.') : '';
+  const blind = isBlind() ? el('p', { class: 'soft' }, 'What others said about each contact is shown when your own reading is signed, and can be exported then.') : '';
   return el('div', {}, el('ul', {}, ...list), wait, ...found.flatMap((one) => [el('p', { class: 'kappa', 'data-what': one.what }, one.text), counts(one)]), blind);
 }
 
@@ -157,7 +160,7 @@ function draw() {
   const parts = [el('h2', {}, `Read run ${now.run}`), who(), el('div', { id: 'state' })];
   if (reader()) parts.push(el('h3', {}, 'Contacts'), verdictTable(), el('h3', {}, 'Resection plan'), el('p', { class: 'soft' }, 'Click contacts; those with a thick border are in the top K.'), planBoard(), el('h3', {}, 'Notes'), notes());
   parts.push(el('h3', {}, 'Readers'), agreement());
-  if (now.told.signers.length) parts.push(exports_());
+  if (now.told.signers.length && !isBlind()) parts.push(exports_());
   now.place.replaceChildren(...parts);
   drawState();
   toggles();

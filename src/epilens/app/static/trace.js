@@ -60,7 +60,7 @@ async function watchSuggestions() {
     try { told = await ask(`${place()}/suggestions`); } catch { return; }
     state.suggestions = told.onsets;
     state.channelHints = told.channels || [];
-    at('suggesting').textContent = told.problem || (told.done ? (told.onsets.length ? 'From the signal alone: look before you take one.' : 'The signal suggests none.') : `looking … ${Math.round(told.share * 100)} %`);
+    at('suggesting').textContent = told.problem || (told.done ? (told.onsets.length ? 'From the signal alone: look before you take one. “Sure” orders them; it is no probability.' : 'The signal suggests none.') : `looking … ${Math.round(told.share * 100)} %`);
     changed();
     if (told.done) { document.documentElement.dataset.suggested = '1'; return; }
     await new Promise((done) => { setTimeout(done, 1000); });
@@ -81,7 +81,7 @@ async function begin() {
   at('title').textContent = about.shown.startsWith(about.code) ? about.shown : `${about.code} · ${about.shown}`;
   document.title = `${about.code}: traces`;
   at('patient').href = `patient?${new URLSearchParams({ case: about.code })}`;
-  const hidden = about.not_shown ? `, ${about.not_shown} other channels not shown` : '';
+  const hidden = about.not_shown ? `, ${about.not_shown} other channel${about.not_shown > 1 ? 's' : ''} not shown` : '';
   at('facts').textContent = `${about.contacts.length} contacts, ${about.fs} Hz, ${clock(about.length_s)}${hidden}`;
   await load();
   tools(); hands(); listen(redraw);

@@ -22,7 +22,7 @@ function onsetRow(mark, index) {
 }
 
 function suggestionRow(one) {
-  return el('div', { class: 'row guess-row' }, el('span', { class: 'grow guess' }, time(one.onset_s), ` sure ${Math.round(one.sure * 100)} %`),
+  return el('div', { class: 'row guess-row' }, el('span', { class: 'grow guess' }, time(one.onset_s), ` sure ${one.sure.toFixed(2)}`),
     el('button', { class: 'take', onclick: () => addOnset(one.onset_s, 'suggestion') }, 'take as onset'),
     el('span', { class: 'soft grow' }, one.contacts.length ? `first: ${one.contacts.slice(0, 6).join(', ')}${one.contacts.length > 6 ? ' …' : ''}` : ''));
 }

@@ -199,7 +199,7 @@ function drawAxis(colour) {
   pen.textAlign = 'left';
   const taken = [];
   for (const mark of onsets()) flag(pen, taken, mark.onset_s, mark.type || 'onset', colour.mark, colour.paper);
-  for (const one of state.suggestions) flag(pen, taken, one.onset_s, `? ${Math.round(one.sure * 100)} %`, colour.guess, colour.paper);
+  for (const one of state.suggestions) flag(pen, taken, one.onset_s, `? ${one.sure.toFixed(2)}`, colour.guess, colour.paper);
   for (const event of state.events) flag(pen, taken, event.onset_s, event.text.slice(0, 24), colour.soft, colour.paper);
 }
 
