@@ -72,6 +72,12 @@ def ranked():
     return usual().contacts["name"].tolist()
 
 
+def test_round_corners_cut_no_letter_of_a_printed_name(opened):
+    opened.page.emulate_media(media="print")
+    corner = "name => [getComputedStyle(name).paddingLeft, getComputedStyle(name).borderRadius]"
+    assert opened.page.locator("#spread-rows .name").first.evaluate(corner) == ["0px", "0px"]
+
+
 def test_the_best_contact_is_chosen_at_first(opened):
     best = ranked()[0]
     assert opened.names() == ranked()
