@@ -14,6 +14,9 @@ from epilens.spreadsheet import plain
 from epilens.storage import check_folder
 from epilens.terminal import progress, say
 
+UNNAMED = "sub-patient"
+"""What files are called whose names do not say whose they are."""
+
 
 def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     """Localize and write; progress and cautions go to stderr. Returns the page."""
@@ -28,6 +31,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
 
         localized = assemble(request, tick)
         tick("writing", 1)
+        _check_unnamed(request, localized.patient, out)
         page = write_report(localized, out)
         if pdf:
             write_pdf(page)
@@ -37,6 +41,16 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         if caution.level != "note":
             say(f"{caution.level}: {caution.text}")
     return page
+
+
+def _check_unnamed(request: Request, patient: str, out: Path) -> None:
+    """Files that nobody named are all called alike: the next patient would replace the last one."""
+    if not request.code and patient == UNNAMED and (out / f"{patient}.html").exists():
+        raise DataError(
+            f"{out / patient}.html: expected a code for this patient, found none given, and the "
+            "page of a patient without one is there already. Give --patient CODE (letters and "
+            "digits), or another --out."
+        )
 
 
 def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
