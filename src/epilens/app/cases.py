@@ -87,7 +87,9 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
 def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
     """Patient, where it lies, and recording, for everything that a path means."""
     if not path.exists():
-        raise DataError(f"{path}: expected a recording or a BIDS dataset, found nothing there.")
+        raise DataError(
+            f"{path}: expected a recording or a BIDS dataset, found nothing there. Check the path."
+        )
     root = bids_root(path)
     if root is not None:
         return _of_tree(BidsTree(root), path)

@@ -90,7 +90,7 @@ def make_patient(
 
 
 def make_cohort(
-    folder: Path,
+    folder: str | Path,
     patients: int = 8,
     centers: int = 2,
     seizures: Sequence[int] = (1, 2, 2),
@@ -100,6 +100,7 @@ def make_cohort(
 
     `seizures` are how many a patient has, in turn.
     """
+    folder = Path(folder)
     for i in range(patients):
         name = f"sub-{i + 1:02d}"
         count = seizures[i % len(seizures)]
