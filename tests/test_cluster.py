@@ -50,6 +50,20 @@ def test_more_work_than_is_handed_out_at_once_is_done(local):
     assert len(list(work_through(neg, range(200), 1))) == 200
 
 
+def test_a_second_cluster_can_follow_in_the_same_process():
+    code = (
+        "from operator import neg\n"
+        "from epilens.cluster import on_cluster\n"
+        "from epilens.processes import work_through\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in range(2):\n"
+        "        with on_cluster('local:1'):\n"
+        "            print(dict(work_through(neg, [3], 1)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{3: -3}\n" * 2
+
+
 def test_an_error_reaches_the_caller(local):
     with pytest.raises(TypeError, match="bad operand"):
         list(work_through(neg, ["a"], 1))

@@ -63,6 +63,8 @@ def on_cluster(where: str) -> Generator[Client | None]:
     if not where:
         yield None
         return
+    # Before its settings are changed: their defaults come with it, and would go with the change.
+    _need_distributed()
     import dask
 
     with (
@@ -129,14 +131,9 @@ def _result(future: Future, title: str) -> Any:
 
 @contextmanager
 def _client(where: str) -> Generator[Client]:
+    from distributed import Client, LocalCluster
+
     kind, _, rest = where.partition(":")
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise PlanError(
-            "--cluster: expected the package dask.distributed, found none. Install "
-            "epilens[cluster], or leave --cluster out."
-        ) from None
     if kind in ("tcp", "tls", "ucx"):
         with _connected(Client, where) as client:
             yield client
@@ -163,6 +160,16 @@ def _client(where: str) -> Generator[Client]:
             f"--cluster: expected one of {', '.join(known)}, found {where!r}. "
             + did_you_mean(kind, ("local", "tcp", *BATCH_SYSTEMS))
         )
+
+
+def _need_distributed() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise PlanError(
+            "--cluster: expected the package dask.distributed, found none. Install "
+            "epilens[cluster], or leave --cluster out."
+        ) from None
 
 
 def _connected(make: Callable[..., Client], where: str) -> Client:
