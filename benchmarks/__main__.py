@@ -5,7 +5,8 @@ several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact feat
 trains for about half an hour and takes options (`learning --help`); `fuzz [--inputs N]` damages
 inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
 CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
-moments; `scale [SHAPE]` measures workers and carries that to 10⁶ patients.
+moments; `scale [SHAPE]` measures workers and carries that to 10⁶ patients;
+`soak [SECONDS]` works on and on, and looks for growth.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pathlib import Path
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
-LONG += ("review", "kills", "scale")
-WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale")
+LONG += ("review", "kills", "scale", "soak")
+WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale", "soak")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

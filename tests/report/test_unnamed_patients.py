@@ -12,18 +12,37 @@ from epilens.localization import Request
 from epilens.report.localized import UNNAMED, run_localize
 
 
-def ask(files, out, code=""):
-    request = Request(patient=files, model="line-length-spread", onsets=(40.0,), code=code)
+def ask(files, out, code="", onset=40.0):
+    request = Request(patient=files, model="line-length-spread", onsets=(onset,), code=code)
     return run_localize(request, out)
 
 
 def test_a_second_patient_without_a_code_is_refused_and_the_first_page_stays(tmp_path):
-    plain = tmp_path / "seizure.edf"
+    plain, other = tmp_path / "seizure.edf", tmp_path / "other.edf"
     shutil.copy(the_files()[0], plain)
+    shutil.copy(the_files()[1], other)
     page = ask([plain], tmp_path / "out")
     assert page.name == f"{UNNAMED}.html"
     before = page.read_bytes()
     with pytest.raises(DataError, match="expected a code for this patient, found none given"):
-        ask([plain], tmp_path / "out")
+        ask([other], tmp_path / "out")
     assert page.read_bytes() == before
-    assert ask([plain], tmp_path / "out", "P7").name == "sub-P7.html"
+    assert ask([other], tmp_path / "out", "P7").name == "sub-P7.html"
+
+
+def test_the_same_file_again_replaces_its_page_also_with_another_onset(tmp_path):
+    plain = tmp_path / "seizure.edf"
+    shutil.copy(the_files()[0], plain)
+    before = ask([plain], tmp_path / "out").read_bytes()
+    renamed = plain.rename(tmp_path / "renamed.edf")
+    assert ask([renamed], tmp_path / "out", onset=42.0).read_bytes() != before
+
+
+def test_a_page_that_does_not_say_what_it_was_made_of_is_not_replaced(tmp_path):
+    plain = tmp_path / "seizure.edf"
+    shutil.copy(the_files()[0], plain)
+    ask([plain], tmp_path / "out")
+    sidecar = tmp_path / "out" / UNNAMED / "ieeg" / f"{UNNAMED}_desc-epilens_contacts.json"
+    sidecar.write_text("[1", encoding="utf-8")
+    with pytest.raises(DataError, match="expected a code"):
+        ask([plain], tmp_path / "out")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +20,22 @@ if TYPE_CHECKING:
     from epilens.localization.result import Localization
 
 KIND = "localized patients"
+READ = "FileDigests"
+"""Key of the sidecar."""
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
 
 
-def write_derivative(localized: Localization, out: Path, page: str | None = None) -> Path:
+def write_derivative(
+    localized: Localization, out: Path, page: str | None = None, read: Sequence[str] = ()
+) -> Path:
     """Write contacts.tsv, its sidecar and the page below `out`, together; returns the table's path.
 
     Several patients can be localized into one folder at the same time: one waits for another.
+    read : digests of the files that were given, by which they are known again.
     """
     name, table, beside = files_of(localized.patient)
-    files = _around(out) | {table: as_tsv(localized).encode(), beside: _json(sidecar(localized))}
+    about = sidecar(localized) | {READ: list(read)}
+    files = _around(out) | {table: as_tsv(localized).encode(), beside: _json(about)}
     if page is not None:
         files[name] = page.encode()
     with working_in(out, KIND, wait_s=60):
@@ -40,6 +47,15 @@ def files_of(patient: str) -> tuple[str, str, str]:
     """Page, table and the table's sidecar of a patient, from the derivative's folder."""
     stem = f"{patient}/ieeg/{patient}_desc-epilens_contacts"
     return f"{patient}.html", f"{stem}.tsv", f"{stem}.json"
+
+
+def read_before(patient: str, out: Path) -> set[str]:
+    """Digests of the files that the results below `out` come from; none where none are told."""
+    try:
+        tree = json.loads((out / files_of(patient)[2]).read_text(encoding="utf-8"))
+        return {str(one) for one in tree[READ]}
+    except (OSError, ValueError, TypeError, KeyError):
+        return set()
 
 
 def write_around(out: Path) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from epilens.data.sidecars import as_number, read_table, read_text
 from epilens.errors import DataError, OnsetError
 from epilens.localization import Request
-from epilens.report.derivative import KIND
+from epilens.report.derivative import KIND, read_before
 from epilens.spreadsheet import plain
 from epilens.storage import check_folder
 from epilens.terminal import progress, say
 
 UNNAMED = "sub-patient"
 """What files are called whose names do not say whose they are."""
+_PIECE = 2**20
 
 
 def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
@@ -31,8 +34,9 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
 
         localized = assemble(request, tick)
         tick("writing", 1)
-        _check_unnamed(request, localized.patient, out)
-        page = write_report(localized, out)
+        read = digests(request.patient)
+        _check_unnamed(request, localized.patient, read, out)
+        page = write_report(localized, out, read)
         if pdf:
             write_pdf(page)
     for problem in localized.problems:
@@ -43,14 +47,35 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     return page
 
 
-def _check_unnamed(request: Request, patient: str, out: Path) -> None:
-    """Files that nobody named are all called alike: the next patient would replace the last one."""
-    if not request.code and patient == UNNAMED and (out / f"{patient}.html").exists():
-        raise DataError(
-            f"{out / patient}.html: expected a code for this patient, found none given, and the "
-            "page of a patient without one is there already. Give --patient CODE (letters and "
-            "digits), or another --out."
-        )
+def digests(given: Any) -> list[str]:
+    """Of the files among what was given: of their size, beginning and end, which is quick."""
+    sources = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    paths = [Path(one) for one in sources if isinstance(one, str | Path)]
+    return [_digest(path) for path in paths if path.is_file()]
+
+
+def _digest(path: Path) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        first = file.read(_PIECE)
+        file.seek(max(0, size - _PIECE))
+        parts = (str(size).encode(), first, file.read(_PIECE))
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _check_unnamed(request: Request, patient: str, read: Sequence[str], out: Path) -> None:
+    """Files that nobody named are all called alike: the next patient would replace the last one.
+
+    The same files again, e.g. with another onset, are no other patient.
+    """
+    named = bool(request.code) or patient != UNNAMED
+    if named or not (out / f"{patient}.html").exists() or read_before(patient, out) & set(read):
+        return
+    raise DataError(
+        f"{out / patient}.html: expected a code for this patient, found none given, and the "
+        "page of another patient without one is there already. Give --patient CODE (letters and "
+        "digits), or another --out."
+    )
 
 
 def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:

@@ -8,6 +8,7 @@ exactly this script and this style, by their hashes, and nothing else.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,10 +26,13 @@ SCRIPTS = (
 """Files of viewer/, in the order in which they are put together."""
 
 
-def write_report(localized: Localization, out: str | Path) -> Path:
-    """Write the page and the BIDS derivative below `out`; returns the page."""
+def write_report(localized: Localization, out: str | Path, read: Sequence[str] = ()) -> Path:
+    """Write the page and the BIDS derivative below `out`; returns the page.
+
+    read : digests of the files that were given.
+    """
     out = Path(out)
-    write_derivative(localized, out, page(localized))
+    write_derivative(localized, out, page(localized), read)
     return out / f"{localized.patient}.html"
 
 
