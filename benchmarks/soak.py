@@ -131,6 +131,6 @@ def rows(counts: np.ndarray) -> list[dict[str, Any]]:
         unit = "MB" if name == "memory" else ""
         lines.append(row(f"{name}, middle third", was, unit))
         # Memory is measured in pages that a busy allocator may or may not give back.
-        most = 0.02 * was if name == "memory" else 0
+        most = 0.02 * float(was) if name == "memory" else 0
         lines.append(row(f"{name}: more in the last third", now - was, unit, most=most))
     return lines
