@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from benchmarks.scale import Costs, simulated_s
 
 
@@ -26,14 +25,16 @@ def test_a_slow_scheduler_sets_the_pace():
 def test_ten_patients_in_a_task_cost_the_scheduler_a_tenth():
     alone = simulated_s(costs(1.0, 0.5), tasks=1000, workers=100)["seconds"]
     together = simulated_s(costs(1.0, 0.5), tasks=1000, workers=100, batch=10)["seconds"]
-    assert together == pytest.approx(100 * 0.5 + 10.0) and together < alone / 8
+    assert together == pytest.approx(100 * 0.5 + 10.0)
+    assert together < alone / 8
 
 
 def test_work_of_workers_that_end_is_done_again_and_counted():
     # A worker lives 760 to 1240 s: of tasks of 500 s it finishes one or two and loses the next.
     found = simulated_s(costs(500.0, 0.0), tasks=400, workers=10, lifetime_s=1000.0)
     without = simulated_s(costs(500.0, 0.0), tasks=400, workers=10)
-    assert without["lost"] == 0 and found["lost"] > 0.2
+    assert without["lost"] == 0
+    assert found["lost"] > 0.2
     assert found["seconds"] > without["seconds"] * (1 + found["lost"] / 2)
 
 
