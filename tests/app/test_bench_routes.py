@@ -148,11 +148,30 @@ def test_exports_are_downloads(server):
     say(server, reader="EX", act="sign", verdicts={"A1": "agree"}, notes="for the file")
     kinds = {"readings.json": True, "readings.tsv": False, "page.html": False}
     for name, has_notes in kinds.items():
-        answer, text = asked(server, f"export/sub-P1/1/{name}")
+        answer, text = asked(server, f"export/sub-P1/1/{name}?reader=EX")
         saved = f'attachment; filename="sub-P1_run-1_{name}"'
         assert answer.getheader("content-disposition") == saved
         assert ("for the file" in text) == has_notes
         assert "EX" in text
+
+
+@pytest.mark.parametrize("name", ["readings.json", "readings.tsv", "page.html"])
+@pytest.mark.parametrize("reader", ["", "NB", "DR", "AM"])
+def test_nothing_is_exported_for_who_has_not_signed(server, name, reader):
+    """Nobody, who never read, a draft, and an amendment that is not signed yet."""
+    say(server, reader="SG", act="sign", verdicts={"A1": "disagree"}, notes="only for signers")
+    say(server, reader="DR", verdicts={"A1": "agree"})
+    status, signed = say(server, reader="AM", act="sign", verdicts={"A1": "agree"})
+    if status == 200:
+        say(server, reader="AM", act="amend", base=signed["revision"])
+    answer, text = asked(server, f"export/sub-P1/1/{name}?reader={reader}")
+    assert answer.status == 400
+    assert answer.getheader("content-disposition") is None
+    said = "expected initials" if not reader else "expected the initials of a reader who has signed"
+    assert said in json.loads(text)["error"]
+    assert "only for signers" not in text
+    path = f"api/readings?case=sub-P1&run=1&reader={reader}"
+    assert told(server, path)["may_export"] is False
 
 
 def test_a_batch_is_started_or_stopped(server):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from epilens.app.bench import told_comparison, told_contacts
 from epilens.app.comparison import RankedContact, Ranking, compare
+from epilens.app.runs import Asked
 from epilens.errors import DataError
 
 
@@ -41,6 +45,15 @@ def test_a_contact_that_was_left_out_shifts_nobody():
     assert (gone.name, gone.old, gone.new, gone.top) == ("A", 1, None, "old")
     assert found.common == 4
     assert found.correlation == pytest.approx(1)
+
+
+def test_the_lists_call_contacts_as_the_page_does():
+    names = ("EEG LA 03-Ref", "EEG LA 04-Ref", "POL B1", "EEG B1")
+    run = SimpleNamespace(ranking=ranking(names), asked=Asked("sub-P1", ()), number=1)
+    short = ["LA03", "LA04", "POL B1", "EEG B1"]
+    assert [one["short"] for one in told_contacts(run)] == short
+    found = told_comparison(run, run, {})["contacts"]
+    assert [(one["short"], one["name"]) for one in found] == list(zip(short, names, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(3))

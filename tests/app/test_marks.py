@@ -42,6 +42,15 @@ def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(desk):
     assert lines == ["name\tstatus\tstatus_description", "LB3\tbad\tby eye"]
 
 
+@pytest.mark.parametrize(("typed", "written"), [({}, "n/a"), ({"uncertainty_s": 0}, "0.000")])
+def test_how_sure_is_empty_where_nobody_said(desk, typed, written):
+    name = desk.cases[0].files[0].name
+    tree = {"files": {name: {"onsets": [{"onset_s": 5} | typed]}}}
+    MarkBook(desk).write("sub-P1", tree, 0)
+    header, row = (line.split("\t") for line in (desk.out / "onsets.tsv").read_text().splitlines())
+    assert row[header.index("uncertainty_s")] == written
+
+
 def test_the_folder_is_complete_again_after_a_kill_between_two_files(desk):
     MarkBook(desk).write("sub-P1", marked(desk), 0)
     (desk.out / "onsets.tsv").unlink()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from asking import asked
 from localized_patients import hostile, usual
 
+from epilens import localize
 from epilens.app.pages import index, make_view, reports
 from epilens.errors import DataError
 from epilens.report.page import write_report
+from epilens.testing import make_recording
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,26 @@ def test_the_index_lists_the_patients_that_have_a_page(server, folder):
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;1" in text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_index_says_that_patients_are_simulated_when_one_is(tmp_path):
+    sentence = "Simulated patients: nothing here is clinical evidence."
+    write_report(hostile(), tmp_path / "real")
+    assert sentence not in index(tmp_path / "real")
+    about = replace(hostile().about, simulated=True)
+    write_report(replace(hostile(), about=about), tmp_path / "made")
+    text = index(tmp_path / "made")
+    assert text.count(sentence) == 1
+    assert "simulated; " in text
+
+
+def test_the_index_calls_contacts_as_their_page_does(tmp_path):
+    names = [f"EEG LA {i:02d}-Ref" for i in range(1, 8)]
+    part = make_recording("sub-Long", fs=128.0, channels=names, ez=2)
+    write_report(localize([part], "line-length-change"), tmp_path)
+    text = index(tmp_path)
+    assert "LA01" in text
+    assert "-Ref" not in text
 
 
 def test_a_page_is_served_as_it_is(server, folder):

@@ -188,6 +188,13 @@ def test_readings_of_different_runs_are_not_compared(readings):
     assert as_tree(readings, 2, CONTACTS)["agreement"] == {"verdicts": None, "plan": None}
 
 
+def test_the_exported_page_calls_contacts_as_it_does_itself(readings):
+    name = "EEG LA 03-Ref"
+    readings.sign("ab", Judgement(1, {name: "agree"}), 0, "digest")
+    text = page_with_readings("<main></main>", readings, 1, [name])
+    assert f'title="{name}">LA03</td>' in text
+
+
 def test_the_exported_table_runs_nothing_and_has_no_notes(readings):
     two_signed(readings)
     lines = as_table(readings, 1, CONTACTS).splitlines()

@@ -262,6 +262,12 @@ def test_what_was_asked_otherwise_in_words():
     assert differences(old, old, {"a": "seizure.edf"}) == []
 
 
+def test_contacts_that_are_left_out_have_the_names_of_the_page():
+    old, new = (Asked("sub-P1", (), names) for names in ((), ("EEG LA 03-Ref",)))
+    assert differences(old, new, {}) == ["LA03 is left out"]
+    assert differences(new, old, {}) == ["LA03 is no longer left out"]
+
+
 def test_methods_without_training_can_be_chosen_and_chance_cannot():
     known = choices()
     ids = [one.id for one in known]

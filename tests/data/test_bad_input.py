@@ -336,7 +336,7 @@ def test_an_edf_that_ends_before_the_onset_is_an_audit_row(two_runs):
     path = run_file(two_runs, "ieeg.edf", run="02")
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 4])
-    second_run_is_left_out(two_runs, "complete")
+    second_run_is_left_out(two_runs, "onset, 40.000 s, found a file that is cut off before it")
 
 
 def test_an_edf_that_ends_after_the_onset_is_read_as_far_as_it_goes_or_left_out(two_runs):
@@ -572,7 +572,7 @@ def test_an_onset_after_the_end_is_an_audit_row(two_runs):
 def test_an_onset_after_the_end_of_the_file_is_an_audit_row(two_runs):
     run_file(two_runs, "ieeg.json", run="02").unlink()
     edit(run_file(two_runs, "events.tsv", run="02"), "40.0", "400.0")
-    second_run_is_left_out(two_runs, "found a file of 80.000 s")
+    second_run_is_left_out(two_runs, "inside the recording of 80.000 s, found 400.000 s")
 
 
 def test_a_negative_onset_is_an_audit_row(two_runs):

@@ -150,6 +150,22 @@ def test_onsets_and_codes_that_cannot_be(files, model, change, message):
         localize(files, model, **change)
 
 
+@pytest.mark.parametrize(
+    ("onsets", "said"),
+    [
+        ([40], r"cut\.edf: expected signal at the onset, 40\.000 s, found a file that is cut off "
+         r"before it, after \d+\.000 s: its header promises more\. Copy the file again\.$"),
+        (None, r"The file is cut off, and its onset may be in what is missing: copy it again\."),
+    ],
+)  # fmt: skip
+def test_an_onset_in_what_was_cut_off_is_told_as_that(tmp_path, onsets, said):
+    path = write_edf(tmp_path / "cut.edf", notes=[(40, "sz onset")])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * 3 // 8])
+    with pytest.raises(OnsetError if onsets else DataError, match=said):
+        localize([path], "random", **({"onsets": onsets} if onsets else {}))
+
+
 def test_an_onset_outside_of_an_object():
     raw = raw_of(make_recording(fs=FS, channels=CONTACTS))
     with pytest.raises(OnsetError, match=r"seizure-1: expected an onset inside the recording"):

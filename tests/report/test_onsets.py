@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import mne
 import numpy as np
@@ -96,6 +98,35 @@ def test_one_bad_file_is_told_before_the_good_ones_are_read(edf, tmp_path, capsy
     assert (code, out) == (2, "")
     assert "absent.edf: expected a recording, found nothing" in err
     assert "reading" not in err
+
+
+def test_a_folder_is_all_recordings_in_it(edf, tmp_path, capsys):
+    for name in ("b.edf", "a.edf"):
+        (tmp_path / name).symlink_to(edf)
+    (tmp_path / "notes.txt").write_text("no recording")
+    code, out, err = run(capsys, "onset", tmp_path)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines() if ".edf" in line] == ["a.edf", "b.edf"]
+    assert f"epilens review {tmp_path}" in err.replace("\n", "")
+
+
+def test_of_a_bids_dataset_a_folder_means_the_ictal_runs(edf, tmp_path, capsys):
+    where = tmp_path / "sub-01" / "ieeg"
+    where.mkdir(parents=True)
+    (tmp_path / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.10.0"}')
+    for task in ("ictal", "interictal"):
+        shutil.copy(edf, where / f"sub-01_task-{task}_run-01_ieeg.edf")
+    code, out, _ = run(capsys, "onset", tmp_path, "--json")
+    assert code == 0
+    assert [Path(one["file"]).name for one in json.loads(out)["files"]] == [
+        "sub-01_task-ictal_run-01_ieeg.edf"
+    ]
+
+
+def test_a_folder_without_recordings_is_one_sentence(tmp_path, capsys):
+    code, out, err = run(capsys, "onset", tmp_path)
+    assert (code, out) == (2, "")
+    assert "expected recordings or a BIDS dataset, found neither" in err.replace("\n", " ")
 
 
 def test_escape_characters_in_names_do_not_reach_the_terminal(tmp_path, capsys):

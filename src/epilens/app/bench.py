@@ -19,7 +19,7 @@ from epilens.app.reading_export import agreements, in_words
 from epilens.app.readings import Reading, Readings
 from epilens.app.runs import Run, Runs, differences
 from epilens.app.server import AbsentError
-from epilens.data.contacts import contact_of
+from epilens.data.contacts import contact_of, short_names
 from epilens.errors import DataError
 
 
@@ -98,7 +98,7 @@ def told_runs(bench: Bench, code: str) -> dict[str, Any]:
             {"name": name, "shown": text, "onsets_s": list(marks.onsets_s.get(name, ()))}
             for name, text in shown.items()
         ],
-        "exclude": list(marks.exclude),
+        "exclude": list(short_names(marks.exclude)),
         "runs": [told_run(bench, run, shown) for run in bench.runs(code)],
     }
 
@@ -114,7 +114,7 @@ def told_run(bench: Bench, run: Run, shown: dict[str, str]) -> dict[str, Any]:
         "title": run.asked.title,
         "begun_at": run.begun_at,
         "recordings": recordings,
-        "exclude": list(run.asked.exclude),
+        "exclude": list(short_names(run.asked.exclude)),
         "state": asdict(bench.jobs.state(run)),
     }
 
@@ -124,7 +124,8 @@ def told_comparison(old: Run, new: Run, shown: Mapping[str, str]) -> dict[str, A
     titles = [old.ranking.title, new.ranking.title]
     told = {"old": old.number, "new": new.number, "titles": titles}
     changed = differences(old.asked, new.asked, shown)
-    return told | {"changed": changed} | asdict(compare(old.ranking, new.ranking))
+    found = asdict(compare(old.ranking, new.ranking))
+    return told | {"changed": changed} | found | {"contacts": _with_short(found["contacts"])}
 
 
 def told_contacts(run: Run) -> list[dict[str, Any]]:
@@ -134,7 +135,13 @@ def told_contacts(run: Run) -> list[dict[str, Any]]:
         contact = contact_of(one.name)
         shaft = getattr(contact, "shaft", None)
         rows.append(asdict(one) | {"shaft": shaft, "number": getattr(contact, "number", None)})
-    return rows
+    return _with_short(rows)
+
+
+def _with_short(contacts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Contacts with the names that their page has for them."""
+    short = short_names([one["name"] for one in contacts])
+    return [one | {"short": name} for one, name in zip(contacts, short, strict=True)]
 
 
 def told_reading(reading: Reading | None) -> dict[str, Any] | None:
@@ -147,7 +154,7 @@ def told_readings(bench: Bench, run: Run, reader: str) -> dict[str, Any]:
     readings = bench.readings(run.asked.patient)
     own = readings.newest(reader) if reader else None
     signed = readings.last_signed()
-    done = own is not None and bool(own.signed_on)
+    done = has_signed(readings, reader)
     others = [told_reading(one) for who, one in signed.items() if done and who != reader]
     return {
         "run": run.number,
@@ -155,9 +162,16 @@ def told_readings(bench: Bench, run: Run, reader: str) -> dict[str, Any]:
         "contacts": told_contacts(run),
         "own": told_reading(own),
         "others": others,
+        "may_export": done,
         "signers": [who_signed(one) for one in signed.values()],
         "agreement": told_agreement(signed, run.number, run.ranking.names),
     }
+
+
+def has_signed(readings: Readings, reader: str) -> bool:
+    """Whether a reader has said all that they will: only then they see what others said."""
+    own = readings.newest(reader) if reader else None
+    return own is not None and bool(own.signed_on)
 
 
 def who_signed(one: Reading) -> dict[str, Any]:

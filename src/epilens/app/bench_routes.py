@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.app.bench import (
     Bench,
+    has_signed,
     told_comparison,
     told_queue,
     told_reading,
@@ -86,25 +87,34 @@ def _page(bench: Bench, request: Request) -> Response:
     return markup(_text_of(_of_path(bench, request)), FOREIGN)
 
 
-_EXPORTS = {"readings.json": "application/json", "readings.tsv": "text/tab-separated-values"}
+_EXPORTS = {
+    "readings.json": "application/json",
+    "readings.tsv": "text/tab-separated-values",
+    "page.html": "text/html",
+}
 
 
 def _export(bench: Bench, request: Request) -> Response:
-    """What was signed, as a file to be kept."""
+    """What was signed, as a file to be kept, for those who signed."""
     run, name = _of_path(bench, request), request.path_params["name"]
     readings, contacts = bench.readings(run.asked.patient), run.ranking.names
+    if name not in _EXPORTS:
+        raise AbsentError(f"export: expected {', '.join(_EXPORTS)}, found another name.")
+    if not has_signed(readings, initials(_asked(request, "reader"))):
+        raise ReadingError(
+            "export: expected the initials of a reader who has signed, found others. Sign your "
+            "reading first."
+        )
     if name == "readings.json":
         tree = as_tree(readings, run.number, contacts)
         text = json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
     elif name == "readings.tsv":
         text = as_table(readings, run.number, contacts)
-    elif name == "page.html":
-        text = page_with_readings(_text_of(run), readings, run.number, contacts)
     else:
-        raise AbsentError("export: expected readings.json, readings.tsv or page.html.")
+        text = page_with_readings(_text_of(run), readings, run.number, contacts)
     saved = f"{run.asked.patient}_run-{run.number}_{name}"
     response = markup(text, FOREIGN)
-    response.headers["content-type"] = _EXPORTS.get(name, "text/html") + "; charset=utf-8"
+    response.headers["content-type"] = _EXPORTS[name] + "; charset=utf-8"
     response.headers["content-disposition"] = f'attachment; filename="{saved}"'
     return response
 

@@ -19,8 +19,8 @@ _COLUMNS = {
     "participant_id": "Patient.",
     "scores_from": "What ranked its contacts: a model or a method.",
     "seizures": "How many seizures were analysed.",
-    "leading_contacts": "The first five contacts of its ranking.",
-    "to_know_first": "Whether it abstained, and its first caution.",
+    "leading_contacts": "The first five contacts of its ranking, as its page calls them.",
+    "to_know_first": "Whether it is simulated, whether it abstained, and its first caution.",
 }
 
 
@@ -31,7 +31,10 @@ def summarise(out: Path) -> Path:
             f"{out}: expected localized patients, found none. Run the level participant first."
         )
     facts = {name: facts_of(out, name) for name in reports(out)}
-    rows = [(name, *("n/a" if fact == "–" else fact for fact in facts[name])) for name in facts]
+    rows = [
+        (name, *("n/a" if cell == "–" else cell for cell in told.cells))
+        for name, told in facts.items()
+    ]
     write_atomically(out / f"{TABLE}.tsv", to_tsv(list(_COLUMNS), rows))
     described = {name: {"Description": text} for name, text in _COLUMNS.items()}
     tree = {"Description": f"Localized patients. {DISCLAIMER}", **described}

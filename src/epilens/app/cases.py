@@ -84,6 +84,26 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
     )
 
 
+def recordings_in(given: Sequence[Path]) -> list[Path]:
+    """Files as they are; for each folder the recordings in it, of a BIDS dataset the ictal ones."""
+    found: list[Path] = []
+    for path in given:
+        if not path.is_dir() or path.suffix == ".mefd":
+            found.append(path)
+            continue
+        files = [file for case in cases_of([path]) for file in case.files if file.ictal]
+        # A linked file keeps its own name: that is what the user knows.
+        plain = [path / file.shown for file in files if file.tree is None]
+        there = plain or [file.path for file in files if file.path is not None]
+        if not there:
+            raise DataError(
+                f"{path}: expected recordings of seizures, found "
+                f"{'only their sidecars' if files else 'none'}. Name the files."
+            )
+        found += there
+    return list(dict.fromkeys(found))
+
+
 def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
     """Patient, where it lies, and recording, for everything that a path means."""
     if not path.exists():

@@ -40,8 +40,8 @@ class OnsetMark:
 
     onset_s: float
     """From the start of the recording."""
-    uncertainty_s: float = 0.0
-    """The onset lies within so much, before or after."""
+    uncertainty_s: float | None = None
+    """The onset lies within so much, before or after; None: nobody said."""
     type: str = ""
     """One word, or none."""
     first: tuple[str, ...] = ()
@@ -53,13 +53,14 @@ class OnsetMark:
         """What somebody sent, checked."""
         known = _object(tree, "onset", cls.__dataclass_fields__)
         kind, source = known.get("type", ""), known.get("made_from", "hand")
+        unsure = known.get("uncertainty_s")
         if not isinstance(kind, str) or (kind and not _WORD.fullmatch(kind)):
             raise _unexpected("type", "one word of at most 40 letters")
         if source not in MADE_FROM:
             raise _unexpected("made_from", " or ".join(MADE_FROM))
         return cls(
             _number(known.get("onset_s"), "onset_s", _LONGEST_FILE_S),
-            _number(known.get("uncertainty_s", 0.0), "uncertainty_s", 3600.0),
+            None if unsure is None else _number(unsure, "uncertainty_s", 3600.0),
             kind,
             _names(known.get("first", []), "first"),
             source,
@@ -179,8 +180,9 @@ class MarkBook:
 
 def _onset_row(patient: str, run: str, mark: OnsetMark) -> tuple[Any, ...]:
     first = ", ".join(mark.first)
+    unsure = None if mark.uncertainty_s is None else f"{mark.uncertainty_s:.3f}"
     return (
-        *(patient, run, f"{mark.onset_s:.3f}", f"{mark.uncertainty_s:.3f}"),
+        *(patient, run, f"{mark.onset_s:.3f}", unsure),
         *(mark.type, first, mark.made_from),
     )
 

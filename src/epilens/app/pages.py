@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,8 +19,10 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.app.gate import FOREIGN, OWN
 from epilens.app.server import LocalServer, markup
+from epilens.data.contacts import short_names
 from epilens.data.sidecars import natural
 from epilens.errors import DataError
+from epilens.notebook import SIMULATED
 from epilens.report.derivative import DISCLAIMER
 from epilens.report.markup import as_text
 
@@ -69,14 +71,18 @@ def view(folder: str | Path, port: int, tell: Callable[[str], None]) -> None:
 
 def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
     """The index as text; with its own style where no server is, and markup after the table."""
-    rows = "\n".join(_row(folder, name) for name in reports(folder))
+    told = {name: facts_of(folder, name) for name in reports(folder)}
+    rows = "\n".join(_row(name, facts) for name, facts in told.items())
+    simulated = any(facts.simulated for facts in told.values())
+    note = f'<p class="simulated">{as_text(SIMULATED)}</p>\n' if simulated else ""
+    head = "".join(f"<th>{title}</th>" for title in _TITLES)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>EpiLENS: localized patients</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">{style}</head>
 <body><p class="disclaimer">{as_text(DISCLAIMER)}</p>
 <main><h1>Localized patients</h1>
-<table class="cards"><thead><tr>{"".join(f"<th>{title}</th>" for title in _TITLES)}</tr></thead>
+{note}<table class="cards"><thead><tr>{head}</tr></thead>
 <tbody>
 {rows}
 </tbody></table>{after}</main></body></html>
@@ -86,10 +92,25 @@ def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
 _TITLES = ("Patient", "Scores from", "Seizures", "Leading contacts", "To know first")
 
 
-def _row(folder: Path, name: str) -> str:
-    cells = facts_of(folder, name)
+@dataclass(frozen=True)
+class Facts:
+    """What the index tells of a patient."""
+
+    source: str
+    seizures: str
+    leading: str
+    to_know: str
+    simulated: bool = False
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """In the order of the index's columns, behind the patient."""
+        return (self.source, self.seizures, self.leading, self.to_know)
+
+
+def _row(name: str, facts: Facts) -> str:
     link = f'<a href="{as_text(name)}.html">{as_text(name)}</a>'
-    told = [link, *(as_text(str(cell)[:500]) for cell in cells)]
+    told = [link, *(as_text(cell[:500]) for cell in facts.cells)]
     return (
         "<tr>"
         + "".join(
@@ -100,24 +121,26 @@ def _row(folder: Path, name: str) -> str:
     )
 
 
-def facts_of(folder: Path, name: str) -> list[Any]:
+def facts_of(folder: Path, name: str) -> Facts:
     """What is told of a patient; what cannot be read costs this patient its words, no other."""
     try:
         return _facts(folder, name)
     except Exception:  # whatever somebody put there
-        return ["–", "–", "–", "the table beside this page cannot be read"]
+        return Facts("–", "–", "–", "the table beside this page cannot be read")
 
 
-def _facts(folder: Path, name: str) -> list[Any]:
+def _facts(folder: Path, name: str) -> Facts:
     """What the sidecar and table beside a page say."""
     stem = folder / name / "ieeg" / f"{name}_desc-epilens_contacts"
     about = json.loads(_inside(folder, stem.with_suffix(".json")))
-    lines = _inside(folder, stem.with_suffix(".tsv")).splitlines()[1:6]
-    leading = ", ".join(line.split("\t")[0] for line in lines)
-    cautions = about["Cautions"]
-    first = "abstained: " if about["Abstained"] else ""
-    told = first + (cautions[0] if cautions else "–")
-    return [about["Source"]["title"], len(about["Seizures"]), leading, told]
+    lines = _inside(folder, stem.with_suffix(".tsv")).splitlines()[1:]
+    # Of all contacts: a name is short where no other one would be called the same.
+    leading = short_names([line.split("\t")[0] for line in lines])[:5]
+    cautions, simulated = about["Cautions"], bool(about.get("Simulated"))
+    first = ("simulated; " if simulated else "") + ("abstained: " if about["Abstained"] else "")
+    told = first + str(cautions[0] if cautions else "–")
+    seizures = str(len(about["Seizures"]))
+    return Facts(str(about["Source"]["title"]), seizures, ", ".join(leading), told, simulated)
 
 
 def _inside(folder: Path, path: Path) -> str:

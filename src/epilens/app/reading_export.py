@@ -14,6 +14,7 @@ from typing import Any
 import epilens
 from epilens.app.agreement import Agreement, agreement
 from epilens.app.readings import WORDS, Reading, Readings, answers, plans
+from epilens.data.contacts import short_names
 from epilens.report.derivative import DISCLAIMER, cell
 from epilens.report.markup import as_text
 from epilens.spreadsheet import to_tsv
@@ -98,11 +99,12 @@ def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -
         f"{as_text(one.signed_on)}, version {one.version}</th>"
         for reader, one in signed.items()
     )
+    short = short_names(contacts)
     rows = "\n".join(
-        f'<tr><td>{rank}</td><td class="left">{as_text(name)}</td>'
+        f'<tr><td>{rank}</td><td class="left" title="{as_text(name)}">{as_text(called)}</td>'
         + "".join(f'<td class="left">{_said(one, name)}</td>' for one in signed.values())
         + "</tr>"
-        for rank, name in enumerate(contacts, start=1)
+        for rank, (name, called) in enumerate(zip(contacts, short, strict=True), start=1)
         if any(_said(one, name) for one in signed.values())
     )
     found = agreements(signed, run, contacts)

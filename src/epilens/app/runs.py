@@ -18,6 +18,7 @@ from typing import Any
 
 import epilens
 from epilens.app.comparison import Ranking
+from epilens.data.contacts import short_names
 from epilens.errors import DataError
 from epilens.storage import write_atomically, write_new
 
@@ -233,8 +234,10 @@ def differences(old: Asked, new: Asked, shown: Mapping[str, str]) -> list[str]:
                 f"{shown.get(file, file)}: onset {_times(after.get(file))}, "
                 f"before {_times(before.get(file))}"
             )
-    told += [f"{name} is left out" for name in new.exclude if name not in old.exclude]
-    told += [f"{name} is no longer left out" for name in old.exclude if name not in new.exclude]
+    names = tuple(dict.fromkeys((*old.exclude, *new.exclude)))
+    short = dict(zip(names, short_names(names), strict=True))
+    told += [f"{short[name]} is left out" for name in names if name not in old.exclude]
+    told += [f"{short[name]} is no longer left out" for name in names if name not in new.exclude]
     return told
 
 

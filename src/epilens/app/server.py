@@ -169,6 +169,7 @@ def _listen(port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
+        listening.listen()  # whoever is told the address may ask before the server runs
     except OSError as error:
         listening.close()
         raise DataError(

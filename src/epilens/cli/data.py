@@ -154,7 +154,11 @@ def _tell(summary: dict[str, Any]) -> None:
 @app.command()
 def onset(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Recordings, or runs of a BIDS dataset.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Recordings, runs of a BIDS dataset, or folders: all that is in them.",
+        ),
     ],
     as_json: Json = False,
 ) -> None:
@@ -162,9 +166,10 @@ def onset(
 
     From the signal alone; nothing is taken as an onset. Research use only, not for diagnosis.
     """
+    from epilens.app.cases import recordings_in
     from epilens.report.onsets import find_onsets, onsets_json, print_onsets
 
-    found = find_onsets(files)
+    found = find_onsets(recordings_in(files))
     if as_json:
         typer.echo(json.dumps(onsets_json(found), indent=1, ensure_ascii=False))
     else:

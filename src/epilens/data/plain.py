@@ -12,7 +12,7 @@ from epilens.data.contacts import parse_contact
 from epilens.data.inputs import MEANT_TWICE, electrodes_called_like_inputs, not_contacts
 from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import montage_positions
-from epilens.data.reader import annotations_of, open_raw
+from epilens.data.reader import annotations_of, beyond_the_end, is_cut_off, open_raw
 from epilens.data.recording import SeizureRun
 from epilens.errors import DataError, OnsetError
 
@@ -46,9 +46,9 @@ def plain_run(
     raw, notes = open_raw(source)
     is_file = isinstance(source, Path)
     if onset_s is None:
-        onset = _annotated_onset(raw, "annotations" if is_file else name)
+        onset = _annotated_onset(raw, "annotations" if is_file else name, notes)
     else:
-        onset = _typed_onset(onset_s, raw, source.name if is_file else name)
+        onset = _typed_onset(onset_s, raw, source.name if is_file else name, notes)
     channels, rows = contacts_of_raw(raw, exclude, who)
     rows += [AuditRow("run", why, patient, name, effect="noted") for why in notes]
     return SeizureRun(
@@ -71,23 +71,24 @@ def plain_run(
     ), rows
 
 
-def _annotated_onset(raw: BaseRaw, who: str) -> Onset:
+def _annotated_onset(raw: BaseRaw, who: str, notes: Sequence[str]) -> Onset:
     """The onset that annotations mean; where they mean none, how to give it here."""
     try:
         return find_onset(annotations_of(raw), who)
     except OnsetError as error:
         reason = re.split(r" (?:Give the onset|Say which) in a table", str(error))[0]
+        if is_cut_off(notes):
+            reason += (
+                " The file is cut off, and its onset may be in what is missing: copy it again."
+            )
         raise OnsetError(f"{reason} Give the onset of every file with --onset.") from None
 
 
-def _typed_onset(onset_s: float, raw: BaseRaw, who: str) -> Onset:
+def _typed_onset(onset_s: float, raw: BaseRaw, who: str, notes: Sequence[str]) -> Onset:
     """An onset that the user gives; it must lie inside its recording."""
     length_s = raw.n_times / float(raw.info["sfreq"])
     if not 0 <= onset_s < length_s:
-        raise OutsideError(
-            f"{who}: expected an onset inside the recording of {length_s:.3f} s, found "
-            f"{onset_s:.3f} s. Count seconds from the start of the file."
-        )
+        raise OutsideError(f"{who}: {beyond_the_end(onset_s, length_s, notes)}")
     return Onset.given(onset_s)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +59,26 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
 
 WRONG_LENGTH = "the length of the file does not match its header"
 """Said of a file that was cut off, or is still being written."""
+
+
+def is_cut_off(notes: Iterable[str]) -> bool:
+    """Whether the reader warned of a file that ends before its header says."""
+    return any(WRONG_LENGTH in note for note in notes)
+
+
+def beyond_the_end(onset_s: float, length_s: float, notes: Iterable[str]) -> str:
+    """Why there is no signal at an onset: the file was cut off, or the time is not one of it."""
+    if is_cut_off(notes):
+        return (
+            f"expected signal at the onset, {onset_s:.3f} s, found a file that is cut off before "
+            f"it, after {length_s:.3f} s: its header promises more. Copy the file again."
+        )
+    return (
+        f"expected an onset inside the recording of {length_s:.3f} s, found {onset_s:.3f} s. "
+        "Count seconds from the start of the file."
+    )
+
+
 _WARNINGS = (
     ("does not match the file size", WRONG_LENGTH),
     ("physical range", "a channel's physical range is not stated or makes no sense"),

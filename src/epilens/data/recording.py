@@ -16,8 +16,8 @@ from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
-from epilens.data.reader import content_of, open_raw, read_uv, unit_notes
-from epilens.errors import DataError
+from epilens.data.reader import beyond_the_end, content_of, open_raw, read_uv, unit_notes
+from epilens.errors import DataError, OnsetError
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
         When the file is missing, cannot be read, or does not hold enough signal before onset.
     """
     raw, notes = open_raw(run.source)
-    interval = _interval(run, raw, plan)
+    interval = _interval(run, raw, plan, notes)
     names, rows = _channels_in_file(run, raw)
     recording = _read(run, raw, names, interval)
     notes += [*unit_notes(raw, names, run.units), *_header_notes(raw, run)]
@@ -216,15 +216,12 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
     )
 
 
-def _interval(run: SeizureRun, raw: BaseRaw, plan: Plan) -> tuple[int, int]:
+def _interval(run: SeizureRun, raw: BaseRaw, plan: Plan, notes: Sequence[str]) -> tuple[int, int]:
     """First and last sample to read: the windows and the filter's margins, clipped to the file."""
     fs, onset_s = float(raw.info["sfreq"]), run.onset.onset_s
     length_s = raw.n_times / fs
     if onset_s >= length_s:
-        raise DataError(
-            f"expected signal around the onset at {onset_s:.3f} s, found a file of {length_s:.3f} "
-            "s. Check that the file is complete."
-        )
+        raise OnsetError(beyond_the_end(onset_s, length_s, notes))
     windows, margin_s = plan.windows, plan.filter.margin_s
     start = max(0, round((onset_s + windows.start_s - margin_s) * fs))
     stop = min(raw.n_times, round((onset_s + windows.stop_s + margin_s) * fs))

@@ -11,7 +11,7 @@ function row(one) {
   const shift = one.shift === null ? 'only in one' : one.shift === 0 ? '=' : `${one.shift > 0 ? '▲' : '▼'} ${Math.abs(one.shift)}`;
   const tone = one.shift > 0 ? 'up' : one.shift < 0 ? 'down' : 'soft';
   const top = { both: 'both', old: 'old only', new: 'new only', '': '' }[one.top];
-  return el('tr', { class: one.top ? 'top' : '' }, el('td', {}, one.name), el('td', {}, one.old === null ? '–' : String(one.old)),
+  return el('tr', { class: one.top ? 'top' : '' }, el('td', { title: one.name }, one.short), el('td', {}, one.old === null ? '–' : String(one.old)),
     el('td', {}, one.new === null ? '–' : String(one.new)), el('td', { class: tone }, shift), el('td', {}, top));
 }
 

@@ -58,10 +58,10 @@ function toggles() {
 
 function verdictRow(one) {
   const off = !isOpen();
-  const buttons = WORDS.map((word) => el('button', { 'data-word': word, 'data-name': one.name, disabled: off, 'aria-label': `${one.name}: ${word}`,
+  const buttons = WORDS.map((word) => el('button', { 'data-word': word, 'data-name': one.name, disabled: off, 'aria-label': `${one.short}: ${word}`,
     onclick: () => { setVerdict(one.name, word); toggles(); } }, word));
   const others = now.told.others.map((other) => el('td', {}, other.judgement.run === now.run ? other.judgement.verdicts[one.name] || '–' : 'another run'));
-  return el('tr', {}, el('td', {}, String(one.rank)), el('td', { class: 'name' }, one.name), el('td', {}, one.decision === 'none' ? '' : one.decision),
+  return el('tr', {}, el('td', {}, String(one.rank)), el('td', { class: 'name', title: one.name }, one.short), el('td', {}, one.decision === 'none' ? '' : one.decision),
     el('td', {}, el('span', { class: 'choice', role: 'group' }, ...buttons)), ...others);
 }
 
@@ -79,8 +79,8 @@ function planBoard() {
   }
   const rows = [...shafts].sort().flatMap(([shaft, contacts]) => [el('strong', {}, shaft), el('div', {},
     ...contacts.sort((a, b) => (a.number ?? 0) - (b.number ?? 0)).map((one) => el('button', {
-      class: one.rank <= now.told.k ? 'dot top' : 'dot', 'data-plan': one.name, disabled: !isOpen(), title: `${one.name}, rank ${one.rank}`, 'aria-label': `plan ${one.name}`,
-      onclick: () => { setPlan(one.name); toggles(); } }, one.shaft ? String(one.number) : one.name)))]);
+      class: one.rank <= now.told.k ? 'dot top' : 'dot', 'data-plan': one.name, disabled: !isOpen(), title: `${one.short}, rank ${one.rank}`, 'aria-label': `plan ${one.short}`,
+      onclick: () => { setPlan(one.name); toggles(); } }, one.shaft ? String(one.number) : one.short)))]);
   return el('div', { class: 'shafts' }, ...rows);
 }
 
@@ -140,27 +140,25 @@ function counts(one) {
 }
 
 // Whoever has not signed is not to be led by what others said.
-function isBlind() { return Boolean(reader()) && now.told.signers.some((one) => one.reader !== reader()) && !now.told.others.length; }
-
 function agreement() {
   const { signers, agreement: found } = now.told;
   if (!signers.length) return el('p', { class: 'soft' }, 'Nobody has signed yet.');
   const list = signers.map((one) => el('li', {}, `${one.reader}: run ${one.run}, version ${one.version}, signed on ${one.signed_on}${one.intact ? '' : ' (changed after it was signed)'}`));
   const wait = found.length ? '' : el('p', { class: 'soft' }, 'Agreement is shown when two readers have signed the same run.');
-  const blind = isBlind() ? el('p', { class: 'soft' }, 'What others said about each contact is shown when your own reading is signed, and can be exported then.') : '';
+  const blind = now.told.may_export ? '' : el('p', { class: 'soft' }, 'What others said about each contact is shown when your own reading is signed, and can be exported then.');
   return el('div', {}, el('ul', {}, ...list), wait, ...found.flatMap((one) => [el('p', { class: 'kappa', 'data-what': one.what }, one.text), counts(one)]), blind);
 }
 
 function exports_() {
   const files = [['page.html', 'page with readings'], ['readings.tsv', 'table'], ['readings.json', 'everything, with notes']];
-  return el('p', { class: 'line' }, 'Export: ', ...files.map(([name, text]) => el('a', { href: `export/${encodeURIComponent(now.code)}/${now.run}/${name}`, download: '' }, text)));
+  return el('p', { class: 'line' }, 'Export: ', ...files.map(([name, text]) => el('a', { href: `export/${encodeURIComponent(now.code)}/${now.run}/${name}?${new URLSearchParams({ reader: reader() })}`, download: '' }, text)));
 }
 
 function draw() {
   const parts = [el('h2', {}, `Read run ${now.run}`), who(), el('div', { id: 'state' })];
   if (reader()) parts.push(el('h3', {}, 'Contacts'), verdictTable(), el('h3', {}, 'Resection plan'), el('p', { class: 'soft' }, 'Click contacts; those with a thick border are in the top K.'), planBoard(), el('h3', {}, 'Notes'), notes());
   parts.push(el('h3', {}, 'Readers'), agreement());
-  if (now.told.signers.length && !isBlind()) parts.push(exports_());
+  if (now.told.may_export) parts.push(exports_());
   now.place.replaceChildren(...parts);
   drawState();
   toggles();

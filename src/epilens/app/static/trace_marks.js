@@ -67,7 +67,7 @@ const rounded = (s) => Math.round(Math.min(state.about.length_s, Math.max(0, s))
 
 export function addOnset(onset_s, made_from) {
   const file = withFile();
-  const mark = { onset_s: rounded(onset_s), uncertainty_s: 0, type: '', first: [], made_from: made_from || 'hand' };
+  const mark = { onset_s: rounded(onset_s), uncertainty_s: null, type: '', first: [], made_from: made_from || 'hand' };
   file.onsets.push(mark);
   file.onsets.sort((a, b) => a.onset_s - b.onset_s);
   state.chosen = file.onsets.indexOf(mark);

@@ -22,6 +22,13 @@ export function place() {
 
 export function rows() { return state.about.rows[state.montage]; }
 
+// What the traces call a contact of this recording.
+export function called(name) {
+  const { names, shown } = state.about.rows.recorded;
+  const at = names.indexOf(name);
+  return at < 0 ? name : shown[at];
+}
+
 export function onsets() { return (state.marks.files[state.about.name] || { onsets: [] }).onsets; }
 
 export function isBad(contacts) {
