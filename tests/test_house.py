@@ -142,6 +142,12 @@ def test_every_page_of_the_documentation_is_in_the_menu():
     assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))
 
 
+def test_the_picture_of_the_architecture_has_the_rooms_in_their_order():
+    text = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
+    drawn = re.findall(r'<text class="room"[^>]*>(\w+)</text>', text)
+    assert drawn == ROOMS[ROOMS.index("data") :]
+
+
 def test_every_method_of_the_shipped_plans_is_documented():
     from epilens.plan import Plan, shipped_plans
 
