@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from operator import neg
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from epilens.cluster import Profile, on_cluster, read_profile
+from epilens.cluster import Profile, Workers, _wait_for_scheduler, on_cluster, read_profile
 from epilens.data.bids import read_cohort
 from epilens.data.simulate import simulate
 from epilens.errors import PlanError, WorkerError
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
 from epilens.processes import work_through
+from epilens.report.findings import find
+from epilens.testing import make_run
 
 pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +93,57 @@ def test_what_kills_its_workers_is_named_after_everything_else_is_done(local):
 def test_a_lost_piece_can_have_a_result_of_its_own(local):
     results = work_through(die, ["a", "always"], 1, str, lambda item, error: f"lost {item}")
     assert dict(results) == {"a": "A", "always": "lost always"}
+
+
+def slow(item):
+    time.sleep(0.5)
+    return item
+
+
+def test_work_that_a_scheduler_forgot_is_handed_out_again(local):
+    """As after its restart: all that it was told is cancelled."""
+    results = work_through(slow, range(4), 1)
+    forget = threading.Timer(0.3, lambda: local.cancel([*local.futures.values()], force=True))
+    with ThreadPoolExecutor(1) as pool:
+        context = contextvars.copy_context()
+        done = pool.submit(context.run, dict, results)
+        forget.start()
+        assert done.result(60) == {n: n for n in range(4)}
+
+
+def test_a_scheduler_that_does_not_come_back_is_named():
+    gone = SimpleNamespace(status="closed")
+    with pytest.raises(WorkerError, match="scheduler to come back, found none for 300 s"):
+        _wait_for_scheduler(gone)
+
+
+def test_analyses_on_a_cluster_are_the_same(local):
+    run = make_run()
+    here = contextvars.Context().run(find, run)
+    there = find(run)
+    assert list(there.frames) == list(here.frames)
+    assert there.missing == here.missing
+    for name, frame in here.frames.items():
+        pd.testing.assert_frame_equal(there.frames[name], frame, obj=name)
+        assert there.frames[name].attrs == frame.attrs
+
+
+def test_a_run_travels_without_its_tables():
+    run = make_run()
+    assert len(run.ledger)
+    assert len(cloudpickle.dumps(run)) < 2000
+
+
+def test_the_bar_knows_how_many_workers_there_are(local):
+    workers = Workers(local)
+    assert workers() == 2
+    local.cluster.scale(1)
+    last = time.monotonic() + 60
+    while workers() != 1 and time.monotonic() < last:
+        time.sleep(0.1)
+    local.cluster.scale(2)
+    assert workers() == 1
+    local.wait_for_workers(2, 120)
 
 
 def test_cubes_from_a_cluster_have_the_same_bytes(local, tmp_path):

@@ -42,11 +42,12 @@ def test_columns_of_the_same_name_are_both_shown(capsys):
     assert capsys.readouterr().out.split()[-3:] == ["x", "1", "2"]
 
 
+@pytest.mark.parametrize("workers", [None, lambda: 1000])
 @pytest.mark.parametrize("width", [50, 80, 110])
-def test_progress_keeps_count_and_time_left(width):
+def test_progress_keeps_count_time_left_and_workers(width, workers):
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=True)
-    bar = _bar("training, method × seed × fold", console)
+    bar = _bar("training, method × seed × fold", console, workers)
     note = "epileptogenicity-index/as-recorded seed 42 fold Northern hospital"
     task = bar.add_task("", total=1200, job="training, method × seed × fold", note=note)
     bar.update(task, completed=345)
@@ -55,3 +56,4 @@ def test_progress_keeps_count_and_time_left(width):
     assert len(line.strip().splitlines()) == 1
     assert "345/1200" in line
     assert "-:--:--" in line
+    assert ("1000 workers" in line) == (workers is not None and width >= 80)

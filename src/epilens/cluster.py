@@ -7,10 +7,14 @@ tries again and shows its dashboard; what is computed, and every byte of it, is 
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +22,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from epilens.errors import PlanError, WorkerError, did_you_mean
 from epilens.processes import Item, Result, elsewhere
+from epilens.progress import Ticks
+from epilens.terminal import progress
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future as Answer
+
     from distributed import Client, Future
 
 RETRIES = 2
 """How often work is tried again after its worker was lost."""
+PATIENCE_S, _PROBE_S = 300.0, 10.0
+"""How long a lost scheduler is waited for, and one that was never seen."""
 BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster"}
 _SETTINGS = {
     # Arrays live outside of what Dask manages: a worker that spills would only write its results.
@@ -75,13 +85,49 @@ def on_cluster(where: str) -> Generator[Client | None]:
         yield client
 
 
+@contextmanager
+def progress_on(where: str, description: str) -> Generator[Ticks]:
+    """A bar for work that is done there; of a cluster it shows how many workers there are."""
+    with on_cluster(where) as client:
+        workers = None if client is None else Workers(client)
+        with progress(description, workers) as tick:
+            yield tick
+
+
+class Workers:
+    """Tells how many workers a cluster has: what was last heard. It never waits for an answer."""
+
+    def __init__(self, client: Client):
+        self._client, self._count = client, _workers_of(client)
+        self._asked: Answer[dict[str, Any]] | None = None
+        self._last_s = time.monotonic()
+
+    def __call__(self) -> int:
+        """How many there were a second ago."""
+        if self._asked is not None and self._asked.done():
+            with suppress(Exception):  # a scheduler that is gone for a while
+                self._count = int(self._asked.result()["n_workers"])
+            self._asked = None
+        if self._asked is None and time.monotonic() > self._last_s + 1:
+            self._last_s = time.monotonic()
+            scheduler, loop = self._client.scheduler, self._client.loop
+            if scheduler is not None and loop is not None:
+                question = scheduler.identity(n_workers=0)
+                on: Any = loop
+                self._asked = asyncio.run_coroutine_threadsafe(question, on.asyncio_loop)
+        return self._count
+
+
 def submit(
     client: Client,
     work: Callable[[Item], Result],
     items: Sequence[Item],
     title: Callable[[Item], str],
 ) -> Iterator[tuple[Item, Result | WorkerError]]:
-    """Items with their results as they are ready; a `WorkerError` where workers were lost on it."""
+    """Items with their results as they are ready; a `WorkerError` where workers were lost on it.
+
+    What a scheduler had when it was lost is handed out again when it is back.
+    """
     from distributed import as_completed
 
     waiting = iter(items)
@@ -99,9 +145,26 @@ def submit(
     hand_out(_workers_of(client))
     for future in results:
         item = handed.pop(future)
-        yield item, _result(future, title(item))
+        try:
+            result = _result(future, title(item))
+        except CancelledError:
+            waiting = chain([item], waiting)
+            _wait_for_scheduler(client)
+        else:
+            yield item, result
         future.release()
         hand_out(_workers_of(client))
+
+
+def _wait_for_scheduler(client: Client) -> None:
+    """The client connects again by itself, for as long as it was told to."""
+    while client.status == "connecting":
+        time.sleep(0.2)
+    if client.status != "running":
+        raise WorkerError(
+            f"--cluster: expected its scheduler to come back, found none for {PATIENCE_S:g} s. "
+            "Start it again, then run the same command again: what was finished is kept."
+        )
 
 
 def _first(items: Iterator[Item], most: int) -> Iterator[Item]:
@@ -135,7 +198,9 @@ def _client(where: str) -> Generator[Client]:
 
     kind, _, rest = where.partition(":")
     if kind in ("tcp", "tls", "ucx"):
-        with _connected(Client, where) as client:
+        with _connected(Client, where, _PROBE_S):
+            pass
+        with _connected(Client, where, PATIENCE_S) as client:
             yield client
     elif kind == "local":
         share = _memory() // _workers(rest, where)
@@ -172,9 +237,9 @@ def _need_distributed() -> None:
         ) from None
 
 
-def _connected(make: Callable[..., Client], where: str) -> Client:
+def _connected(make: Callable[..., Client], where: str, timeout_s: float) -> Client:
     try:
-        return make(where, timeout=10)
+        return make(where, timeout=timeout_s)
     except (OSError, TimeoutError, ValueError) as error:
         raise PlanError(
             f"--cluster: expected a Dask scheduler at {where}, found none "

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from epilens.errors import EpilensError
 from epilens.faults import sentence_of
+from epilens.kept_here import in_urls
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
 """Verbs that go on where they stopped."""
@@ -63,7 +64,7 @@ def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
     try:
         yield
     except EpilensError as error:
-        _fail(f"epilens: {error}", 2, debug)
+        _fail(f"epilens: {in_urls(str(error))}", 2, debug)
     except (KeyboardInterrupt, Stopped):
         _fail(f"epilens: stopped. {_kept(arguments)}", 130, debug)
     except (BrokenPipeError, OutputClosed):

@@ -500,7 +500,8 @@ class Runtime:
     2
     """
 
-    out: Path = Path("runs")
+    out: Path | str = Path("runs")
+    """Folder, or URL of a store."""
     jobs: int = 1
     only: tuple[str, ...] = ()
     """Methods to run; empty: the plan's."""

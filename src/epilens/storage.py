@@ -25,6 +25,7 @@ from epilens.faults import told
 from epilens.locks import alone_in, alone_on, nobody_holds
 from epilens.whole_files import (
     PARTIAL,
+    TOGETHER,
     finish_together,
     own_file,
     replace_file,
@@ -41,6 +42,7 @@ __all__ = [
     "MARK",
     "check_folder",
     "damage_in",
+    "is_leftover",
     "is_own",
     "own_file",
     "own_folder",
@@ -136,13 +138,14 @@ def _is_known(path: Path, known_by: Sequence[str]) -> bool:
     if not path.is_dir() or _marked(path) is not None:
         return False
     names = [entry.name for entry in path.iterdir()]
-    names = [name for name in names if name != MARK and not _is_hidden_of_ours(name)]
+    names = [name for name in names if name != MARK and not is_leftover(name)]
     known = all(any(fnmatch(name, pattern) for pattern in known_by) for name in names)
     return known and any(fnmatch(name, known_by[0]) for name in names)
 
 
-def _is_hidden_of_ours(name: str) -> bool:
-    return name.startswith(".") and name.endswith((PARTIAL, OLD, LOCK))
+def is_leftover(name: str) -> bool:
+    """Whether a name is that of something unfinished, replaced or held: hidden, and no output."""
+    return name.startswith(".") and name.endswith((PARTIAL, OLD, LOCK, TOGETHER))
 
 
 def _named(kind: str) -> str:
@@ -272,10 +275,10 @@ def sweep(folder: str | Path) -> None:
     finish_together(folder)
     for place, folders, names in os.walk(folder):
         at = Path(place)
-        for name in filter(_is_hidden_of_ours, names):
+        for name in filter(is_leftover, names):
             if name != LOCK and nobody_holds(at / name):
                 (at / name).unlink(missing_ok=True)
-        for name in filter(_is_hidden_of_ours, folders):
+        for name in filter(is_leftover, folders):
             _sweep_folder(at / name)
         inner = (at / name for name in folders)
         folders[:] = [p.name for p in inner if p.exists() and not (p / MARK).exists()]

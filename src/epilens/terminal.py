@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -115,6 +115,18 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f}/s" if speed else "")
 
 
+class _Workers(ProgressColumn):
+    """How many workers there are now."""
+
+    def __init__(self, count: Callable[[], int]):
+        super().__init__()
+        self._count = count
+
+    def render(self, task: Task) -> Text:
+        count = self._count()
+        return Text(f"{count} worker{'' if count == 1 else 's'}", no_wrap=True)
+
+
 class _Short(ProgressColumn):
     """Text that is cut where the line ends, so that what stands before it stays."""
 
@@ -128,17 +140,19 @@ class _Short(ProgressColumn):
         return text
 
 
-def _bar(description: str, console: Console) -> Progress:
-    """Description, bar, count, time left, and as much of the note as there is room for."""
+def _bar(description: str, console: Console, workers: Callable[[], int] | None = None) -> Progress:
+    """Description, bar, count, time left, workers, and as much of the note as there is room for."""
     narrow = console.width < _NARROW
     job, bar = min(len(description), 30 if narrow else 40), 10 if narrow else 30
     room = console.width - job - bar - len("10000/10000 0:00:00 999.9/s ") - 4
+    room -= len("10000 workers ") if workers else 0
     return Progress(
         _Short("job", job),
         BarColumn(bar_width=bar),
         MofNCompleteColumn(),
         *([] if narrow else [_Rate()]),
         TimeRemainingColumn(),
+        *([_Workers(workers)] if workers else []),
         *([_Short("note", room)] if room > 4 else []),
         console=console,
         # A network takes minutes: an estimate over the usual half minute would never be made.
@@ -147,9 +161,12 @@ def _bar(description: str, console: Console) -> Progress:
 
 
 @contextmanager
-def progress(description: str) -> Generator[Ticks]:
-    """A bar on stderr for a job, which announces its own size."""
-    bar = _bar(description, _console(sys.stderr))
+def progress(description: str, workers: Callable[[], int] | None = None) -> Generator[Ticks]:
+    """A bar on stderr for a job, which announces its own size.
+
+    workers : tells how many work on it now, where that changes.
+    """
+    bar = _bar(description, _console(sys.stderr), workers)
     task = bar.add_task(description, total=None, note="", job=description)
 
     def show(**changes: Any) -> None:

@@ -115,8 +115,10 @@ def choice_of(model: Path | None, method: str) -> Choice:
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
     if model is not None:
+        from epilens.mirror import fetched
         from epilens.networks.model import read_model_json
 
+        model = fetched(model)
         read_model_json(model)  # says what is wrong with it
         return choices([model])[0]
     known = {one.id: one for one in choices()}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from epilens.app.bids_app import LEFT_OUT, choice_of, localize_all
 from epilens.app.bids_group import summarise
-from epilens.cluster import on_cluster
+from epilens.cluster import progress_on
 from epilens.errors import DataError, EpilensError, did_you_mean
 from epilens.report.derivative import KIND
 from epilens.storage import check_folder
-from epilens.terminal import progress, say
+from epilens.terminal import say
 
 LEVELS = ("participant", "group")
 
@@ -59,7 +59,7 @@ def _participants(asked: Asked) -> Path:
     check_folder(asked.out, KIND)
     choice = choice_of(asked.model, asked.method)
     labels = (*asked.labels, *asked.more)
-    with on_cluster(asked.cluster), progress("localizing patients") as tick:
+    with progress_on(asked.cluster, "localizing patients") as tick:
         outcomes = localize_all(asked.bids_dir, asked.out, choice, labels, asked.jobs, tick)
     count = Counter(outcome.kind for outcome in outcomes)
     left = f", {count['failed']} left out (see {LEFT_OUT})" if count["failed"] else ""

@@ -111,7 +111,7 @@ def cohort(
 @app.command()
 def describe(
     roots: Roots,
-    out: Annotated[Path, typer.Option(help="Folder for the cubes, one per patient.")],
+    out: Annotated[Path, typer.Option(help="Folder or URL for the cubes, one per patient.")],
     dataset: DatasetName = None,
     plan: PlanFile = None,
     labels: LabelFile = None,
@@ -125,20 +125,21 @@ def describe(
     Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
     left out is in OUT/audit.tsv.
     """
-    from epilens.cluster import on_cluster
+    from epilens.cluster import progress_on
     from epilens.data.bids import read_cohort
     from epilens.evidence.store import KNOWN_BY, describe_cohort
     from epilens.methods import stores_of
+    from epilens.mirror import mirrored, shown
     from epilens.storage import check_folder
-    from epilens.terminal import progress
 
-    check_folder(out, "cubes", KNOWN_BY)
     settings = settings_of(plan, labels, onsets)
-    parts = read_cohort(roots, dataset, settings)
-    with on_cluster(cluster), progress("describing seizures") as tick:
-        summary = describe_cohort(parts, out, settings, jobs, stores_of(settings.methods), tick)
+    with mirrored(out) as place:
+        check_folder(place, "cubes", KNOWN_BY)
+        parts, stores = read_cohort(roots, dataset, settings), stores_of(settings.methods)
+        with progress_on(cluster, "describing seizures") as tick:
+            summary = describe_cohort(parts, place, settings, jobs, stores, tick)
     _tell(summary)
-    typer.echo(out)
+    typer.echo(shown(out))
     next_step("epilens run {} --cubes {}", plan or "paper", out)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from epilens.cli.options import (
+    Cubes,
     CubesOfRun,
     Jobs,
     Json,
@@ -23,8 +24,10 @@ from epilens.cli.options import (
 @app.command()
 def run(
     plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
-    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
-    out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/.")] = Path("runs"),
+    cubes: Cubes,
+    out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/; a folder or URL.")] = (
+        Path("runs")
+    ),
     only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
@@ -33,17 +36,17 @@ def run(
 
     Finished folds are skipped, so running it again resumes.
     """
-    from epilens.cluster import on_cluster
+    from epilens.cluster import progress_on
     from epilens.evaluation.protocol import run as go
     from epilens.evidence.files import open_cohort
+    from epilens.mirror import shown
     from epilens.plan import Plan, Runtime
-    from epilens.terminal import progress
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
     runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
-    with on_cluster(cluster), progress("method × seed × fold") as tick:
+    with progress_on(cluster, "method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
-    typer.echo(folder)
+    typer.echo(shown(folder))
     next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
 
 
@@ -55,9 +58,10 @@ def score(
     """Show patient-equal metrics, mean and SD over seeds."""
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
+    from epilens.mirror import fetched
     from epilens.report.scores import print_scores
 
-    run = Run(folder)
+    run = Run(fetched(folder))
     table = summarise(run.scores)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
@@ -124,21 +128,24 @@ def analyse(
 @app.command()
 def reproduce(
     folder: RunFolder,
-    out: Annotated[Path, typer.Option(help="Folder for tables, figures and index.html.")],
+    out: Annotated[Path, typer.Option(help="Folder or URL for tables, figures, index.html.")],
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
+    cluster: OnCluster = "",
 ) -> None:
     """Write every table and figure of the paper from a finished run, and one page with all.
 
     A run that fails its audit is refused. What the run lacks is listed on the page.
     """
+    from epilens.cluster import progress_on
     from epilens.evaluation.run import open_run
+    from epilens.mirror import mirrored
     from epilens.report.reproduction import reproduce as write
-    from epilens.terminal import progress
+    from epilens.urls import below
 
     run = open_run(folder, cubes, loco)
-    with progress("analyses") as tick:
-        page = write(run, out, tick)
+    with mirrored(out) as place, progress_on(cluster, "analyses") as tick:
+        page = below(out, write(run, place, tick).name)
     typer.echo(page)
     next_step("open {} in a browser; tables and figures are beside it", page)
 

@@ -48,7 +48,10 @@ OnCluster = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there.")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder written by `epilens run`.")]
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Folder or URL written by `epilens run`.")
+]
+Cubes = Annotated[Path, typer.Option(help="Folder or URL written by `epilens describe`.")]
 CubesOfRun = Annotated[
     Path | None, typer.Option("--cubes", help="Cubes of the run. Default: where they were.")
 ]
@@ -77,9 +80,10 @@ def _epilens(
 
 def next_step(text: str, *paths: Path | str) -> None:
     """The last line of a verb, on stderr: what to open or do now; `{}` stands for a path."""
+    from epilens.mirror import shown
     from epilens.terminal import say
 
-    say("next: " + text.format(*(shlex.quote(str(path)) for path in paths)))
+    say("next: " + text.format(*(shlex.quote(shown(path)) for path in paths)))
 
 
 def settings_of(path: Path | None, labels: Path | None, onsets: Path | None):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from epilens.cli.options import (
+    Cubes,
     Force,
     Jobs,
     OnCluster,
@@ -22,8 +23,8 @@ from epilens.cli.options import (
 @app.command()
 def train(
     plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
-    cubes: Annotated[Path, typer.Option(help="Folder written by `epilens describe`.")],
-    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    cubes: Cubes,
+    out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
     method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",
     jobs: Jobs = 1,
     force: Force = False,
@@ -33,22 +34,23 @@ def train(
 
     Members that were trained before it was stopped are kept, so running it again resumes.
     """
-    from epilens.cluster import on_cluster
+    from epilens.cluster import progress_on
     from epilens.evaluation.deploy import train as make
     from epilens.evaluation.kept import parts_beside
     from epilens.evidence.files import open_cohort
+    from epilens.mirror import mirrored, shown
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
-    from epilens.terminal import progress
 
     settings = Plan.load(plan)
-    check_place(out, force)
-    cohort = open_cohort(cubes)
-    with parts_beside(out) as parts:
-        with on_cluster(cluster), progress("training") as tick:
-            model = make(settings, cohort, tick, method, jobs, parts=parts)
-        save_model(model, out, force)
-    typer.echo(out)
+    with mirrored(out) as place:
+        check_place(place, force)
+        cohort = open_cohort(cubes)
+        with parts_beside(out) as parts:
+            with progress_on(cluster, "training") as tick:
+                model = make(settings, cohort, tick, method, jobs, parts=parts)
+            save_model(model, place, force)
+    typer.echo(shown(out))
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 
@@ -58,11 +60,11 @@ def localize(
         list[str],
         typer.Argument(
             metavar="[MODEL|METHOD] RECORDING...",
-            help="A model folder or training-free method (default: line-length-spread/shaft); "
+            help="A model (folder, URL) or a method without training (line-length-spread/shaft); "
             "then files, BIDS runs, or a patient's BIDS folder.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for page and table; holds many patients.")],
+    out: Annotated[Path, typer.Option(help="Folder or URL for page and table; many patients.")],
     onset: Annotated[
         list[str] | None, typer.Option(help="Seconds from the file's start; once for every file.")
     ] = None,
@@ -100,6 +102,7 @@ def localize(
     Research use only, not for diagnosis. Prints the page's path.
     """
     from epilens.localization import Request
+    from epilens.mirror import mirrored
     from epilens.report.localized import (
         read_onset_list,
         read_resection,
@@ -107,6 +110,7 @@ def localize(
         split_names,
         split_source,
     )
+    from epilens.urls import below
 
     source, recordings = split_source(given)
     request = Request(
@@ -122,7 +126,8 @@ def localize(
         compare=compare or (),
         force_descriptors=force_descriptors,
     )
-    page = run_localize(request, out, pdf)
+    with mirrored(out) as place:
+        page = below(out, run_localize(request, place, pdf).relative_to(place).as_posix())
     typer.echo(page)
     next_step("open {} in a browser; many patients: epilens view {}", page, out)
 
@@ -139,7 +144,7 @@ def bids(
             "--participant-label", "--participant_label", help="Only these: 01 02, or 01,02."
         ),
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="Model folder.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Model folder or URL.")] = None,
     method: Annotated[
         str, typer.Option(help="Without training; default: line-length-spread/shaft.")
     ] = "",
@@ -199,26 +204,31 @@ def review(
 
 @model_app.command("show")
 def model_show(
-    path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder or URL.")],
 ) -> None:
     """Check a model's files and print its card."""
+    from epilens.mirror import fetched
     from epilens.networks.card import card
     from epilens.networks.model import open_model, read_model_json
 
-    open_model(path)
-    typer.echo(card(read_model_json(path)))
+    folder = fetched(path)
+    open_model(folder)
+    typer.echo(card(read_model_json(folder)))
     next_step("epilens localize {} RECORDING... --out DIR", path)
 
 
 @model_app.command("import")
 def model_import(
     checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help=".pt files.")],
-    out: Annotated[Path, typer.Option(help="New folder for the model.")],
+    out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
     force: Force = False,
 ) -> None:
     """Turn checkpoints of the authors' released code into a model; no code in them is run."""
+    from epilens.mirror import mirrored, shown
     from epilens.networks.model import save_model
     from epilens.networks.released import import_released
 
-    typer.echo(save_model(import_released(checkpoints), out, force))
+    with mirrored(out) as place:
+        save_model(import_released(checkpoints), place, force)
+    typer.echo(shown(out))
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)

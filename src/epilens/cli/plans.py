@@ -32,6 +32,36 @@ def list_(
     next_step(NEXT[what])
 
 
+@app.command()
+def cache(
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Remove the copies; not while a command uses them.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --clear: also work that was never sent.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show, or remove, what this computer keeps of stores that are URLs ($EPILENS_CACHE)."""
+    from epilens.kept_here import cache_folder, places
+    from epilens.kept_here import clear as remove
+    from epilens.terminal import print_table, say
+
+    kept = [place for place in places() if not clear or not remove(place, force)]
+    columns = ["store", "MB", "not yet sent", "folder"]
+    rows = [
+        (place.url, f"{place.size / 1e6:.1f}", "yes" if place.unsent else "no", place.base.name)
+        for place in kept
+    ]
+    if as_json:
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
+    else:
+        print_table(str(cache_folder() / "stores"), columns, rows)
+    if clear and kept:
+        say(f"kept: {len(kept)} in use or with work that was not sent; see --force")
+    next_step("epilens cache --clear removes what was fetched and sent")
+
+
 @plan_app.command("init")
 def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],

@@ -22,9 +22,12 @@ from torch import Tensor
 from epilens.arrays import Floats
 from epilens.evidence.views import Standardizer
 from epilens.locks import alone_on
+from epilens.mirror import mirrored
 from epilens.networks.lens import Lens
 from epilens.networks.model import NETWORKS, Branch
+from epilens.remote import MEMBERS
 from epilens.storage import own_folder, sweep, write_bytes_atomically
+from epilens.urls import below, url_of
 
 KIND, SUFFIX = "parts of a model", ".part"
 _DIGITS = 64
@@ -40,13 +43,11 @@ class Done:
 
 @contextmanager
 def parts_beside(model: str | Path) -> Generator[Path]:
-    """A hidden folder for the parts of a model that is to be written to this place.
+    """A hidden folder for the parts of a model that is to be written to this place, or URL.
 
     It is gone when the model is written; after an error or a kill it is there for the next attempt.
     """
-    model = Path(model)
-    place = model.with_name(f".{model.name}.epilens-members")
-    with alone_on(model):
+    with _alone_beside(model) as place:
         own_folder(place, KIND, (f"*{SUFFIX}",))
         sweep(place)
         whole = False
@@ -56,6 +57,17 @@ def parts_beside(model: str | Path) -> Generator[Path]:
         finally:
             if whole or not any(place.glob(f"*{SUFFIX}")):
                 shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def _alone_beside(model: str | Path) -> Generator[Path]:
+    if url_of(model):
+        with mirrored(below(model, MEMBERS)) as place:
+            yield place
+    else:
+        model = Path(model)
+        with alone_on(model):
+            yield model.with_name(f".{model.name}.epilens-members")
 
 
 def keep(folder: Path, key: str, done: Done) -> None:

@@ -23,9 +23,11 @@ from epilens.evaluation.splits import five_fold, leave_one_center_out, read_spli
 from epilens.evidence.files import Cohort, attributes_of, key_of
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
+from epilens.mirror import fetched, mirrored
 from epilens.plan import Plan, Runtime
 from epilens.progress import Ticks
 from epilens.storage import working_in
+from epilens.urls import below
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     """Cross-validate the plan's methods; returns the run's folder. Running it again resumes.
 
     The folder holds the resolved plan, the split and the cohort with their digests, a folder per
-    cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods.
+    cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods. Of a
+    run whose `runtime.out` is a URL, the folder is a copy on this machine.
 
     Examples
     --------
@@ -68,7 +71,8 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     methods = [METHODS[name] for name in runtime.only or plan.methods]
     members = labelled(cohort)
     split = make_split(plan, members.centers)
-    with working_in(runtime.out / plan.name, KIND, KNOWN_BY) as folder:
+    out = below(runtime.out, plan.name)
+    with mirrored(out) as here, working_in(here, KIND, KNOWN_BY) as folder:
         place = Run(folder)
         _begin(place, plan, split, members, [method.name for method in methods])
         cells = _cells(place, methods, plan, split, members)
@@ -77,7 +81,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
             methods = [*_finished_before(place, methods, split, members), *methods]
             cells = _cells(place, methods, plan, split, members)
         _assemble(place, methods, cells, split, plan)
-    return place.folder
+    return fetched(out)
 
 
 def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:

@@ -29,6 +29,8 @@ from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.faults import told
+from epilens.kept_here import origin_of
+from epilens.mirror import fetched, place_at, relative_place
 from epilens.notebook import card
 from epilens.plan import Plan
 from epilens.provenance import digest_of
@@ -57,6 +59,10 @@ class Run:
     """The cubes that it was made from, for what reads signals' descriptors again."""
     loco: Path | None = None
     """The leave-one-center-out run of the same cohort."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Where it is: whoever it is sent to reads its files there, they do not travel."""
+        return {"folder": self.folder, "cubes": self.cubes, "loco": self.loco}
 
     def cell(self, method: str, seed: int, fold: str) -> CellFolder:
         """The cell of a method, seed and fold; a center's name can be a fold."""
@@ -298,7 +304,8 @@ def open_run(
 ) -> Run:
     """A finished run, with the cubes and the leave-one-center-out run that belong to it.
 
-    If they are not given: the cubes are looked for where the run found them, the other run beside.
+    Each is a folder, or the URL of a store. If they are not given: the cubes are looked for where
+    the run found them, the other run beside it (not beside a URL).
 
     Examples
     --------
@@ -309,9 +316,9 @@ def open_run(
     >>> run.score().set_index("method").loc["logistic-z", "seeds"].item()
     1
     """
-    run = Run(Path(folder))
+    run = Run(fetched(folder))
     run.check_finished()
-    other = _beside(run) if loco is None else Run(Path(loco))
+    other = _beside(run) if loco is None else Run(fetched(loco))
     if other is not None:
         other.check_finished()
         if other.setting["cohort_digest"] != run.setting["cohort_digest"]:
@@ -319,14 +326,16 @@ def open_run(
                 f"{other.folder}: expected the cohort of {folder}, found another one. Run leave-"
                 "one-center-out on the same cubes."
             )
-    place = _remembered(run) if cubes is None else Path(cubes)
+    place = _remembered(run) if cubes is None else fetched(cubes)
     return Run(run.folder, place, None if other is None else other.folder)
 
 
 def _remembered(run: Run) -> Path | None:
     """Where the cubes were when the run was made, if they still are there."""
-    told_place = run.setting.get("cubes")
-    place = run.folder / str(told_place or "?")
+    told_place = str(run.setting.get("cubes") or "?")
+    if origin_of(run.folder):
+        return place_at(run.folder, told_place)
+    place = run.folder / told_place
     return place if place.is_dir() else None
 
 
@@ -335,6 +344,8 @@ def place_from(folder: Path, cubes: Path) -> str:
 
     Names of people stand in whole paths.
     """
+    if (between_stores := relative_place(folder, cubes)) is not None:
+        return between_stores
     here, there = folder.resolve(), cubes.resolve()
     shared = [one for one, other in zip(here.parts, there.parts, strict=False) if one == other]
     return Path(os.path.relpath(there, here)).as_posix() if len(shared) > 1 else ""

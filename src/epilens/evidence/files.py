@@ -29,6 +29,7 @@ from zarr.storage import MemoryStore, ZipStore
 from epilens.data.sidecars import natural
 from epilens.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.evidence.cube import check, joined
+from epilens.mirror import fetched
 from epilens.notebook import RESEARCH, SIMULATED, card
 from epilens.storage import own_file, replace_file
 
@@ -345,7 +346,7 @@ def cubes_in(folder: str | Path) -> dict[str, Path]:
 
 
 def open_cohort(path: str | Path) -> Cohort:
-    """The cubes of a folder that `epilens describe` wrote.
+    """The cubes of a folder, or of a store with a URL, that `epilens describe` wrote.
 
     Examples
     --------
@@ -356,7 +357,7 @@ def open_cohort(path: str | Path) -> Cohort:
     >>> cohort["sub-02"].attrs["center"], cohort[1].attrs["patient"]
     ('Center 2', 'sub-02')
     """
-    path = Path(path)
+    path = fetched(path)
     cubes = cubes_in(path)
     if not cubes:
         raise CubeError(

@@ -26,6 +26,7 @@ from epilens.localization.trained_on import (
     other_layout,
 )
 from epilens.methods import METHODS, Method, Training
+from epilens.mirror import fetched
 from epilens.networks.card import assured, made_of, reached
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model, open_model
@@ -242,7 +243,7 @@ def open_source(
         return _with_plan(model_source(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
-    path = Path(str(given))
+    path = fetched(given)
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
         return _with_plan(model_source(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)

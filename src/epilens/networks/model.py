@@ -28,6 +28,7 @@ from epilens.errors import ModelError
 from epilens.evidence.contact_table import PLACES, TERMS, contact_table
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.fusion import fuse_scores
+from epilens.mirror import fetched
 from epilens.networks.bcr import BCRNet
 from epilens.networks.card import card as model_card
 from epilens.networks.encoder import PatientNetwork
@@ -221,8 +222,8 @@ def sign(tree: Mapping[str, Any]) -> bytes:
 
 
 def open_model(path: str | Path) -> Model:
-    """Open a model folder; a changed byte or another format is refused."""
-    path = Path(path)
+    """Open a model's folder or store; a changed byte or another format is refused."""
+    path = fetched(path)
     tree = read_model_json(path)
     members: list[Any] = []
     for about in tree["members"]:

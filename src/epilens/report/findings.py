@@ -14,6 +14,7 @@ from epilens.analyses import ANALYSES, analyse
 from epilens.analyses.figures import all_figures, figure_of
 from epilens.errors import EpilensError, LedgerError
 from epilens.evaluation.run import Run
+from epilens.processes import work_through
 from epilens.progress import StepFunction, Ticks
 
 
@@ -31,6 +32,14 @@ class Findings:
         return " ".join(self.run.caveats)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """An analysis of a run, to be computed here or elsewhere."""
+
+    name: str
+    run: Run
+
+
 def in_paper_s_order() -> list[str]:
     """The audit first: nothing is shown of a run that fails it."""
     return sorted(ANALYSES, key=lambda name: (name != "audit", _place(ANALYSES[name].shows)))
@@ -44,24 +53,37 @@ def _place(shows: str) -> tuple[int, str]:
 
 
 def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
-    """Compute all analyses; a failed audit stops everything, what is lacking is noted."""
-    tick = Ticks.of(tick)
-    tick.expect(len(ANALYSES))
-    frames, missing = {}, {}
-    for name in in_paper_s_order():
-        try:
-            frames[name] = analyse(name, run)
-        except EpilensError as error:
-            missing[name] = str(error)
-        except Exception as error:
-            # A mistake of ours must be seen; one of a plugin must not take the page with it.
-            if (package := ANALYSES.origin(name).package) == "epilens":
-                raise
-            missing[name] = f"{package}: failed ({type(error).__name__})."
-        if name == "audit":
-            _require(frames, missing)
-        tick(name)
-    return Findings(run, frames, {name: _without_places(why, run) for name, why in missing.items()})
+    """Compute all analyses, here or on a cluster; a failed audit stops everything.
+
+    What is lacking is noted.
+    """
+    tick, names = Ticks.of(tick), in_paper_s_order()
+    tick.expect(len(names))
+    audit, *others = [Asked(name, run) for name in names]
+    found = {audit.name: compute(audit)}
+    _require(found[audit.name])
+    tick(audit.name)
+    lost = lambda asked, error: str(error)  # noqa: E731
+    for asked, outcome in work_through(compute, others, 1, lambda asked: asked.name, lost):
+        found[asked.name] = outcome
+        tick(asked.name)
+    outcomes = {name: found[name] for name in names}  # they are ready in any order
+    frames = {n: frame for n, frame in outcomes.items() if not isinstance(frame, str)}
+    missing = {n: _without_places(w, run) for n, w in outcomes.items() if isinstance(w, str)}
+    return Findings(run, frames, missing)
+
+
+def compute(asked: Asked) -> pd.DataFrame | str:
+    """The frame of an analysis, or why there is none."""
+    try:
+        return analyse(asked.name, asked.run)
+    except EpilensError as error:
+        return str(error)
+    except Exception as error:
+        # A mistake of ours must be seen; one of a plugin must not take the page with it.
+        if (package := ANALYSES.origin(asked.name).package) == "epilens":
+            raise
+        return f"{package}: failed ({type(error).__name__})."
 
 
 def _without_places(why: str, run: Run) -> str:
@@ -73,10 +95,10 @@ def _without_places(why: str, run: Run) -> str:
     return why
 
 
-def _require(frames: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> None:
-    if "audit" in missing:
-        raise LedgerError(missing["audit"])
-    failed = frames["audit"][~frames["audit"]["passed"]]
+def _require(audit: pd.DataFrame | str) -> None:
+    if isinstance(audit, str):
+        raise LedgerError(audit)
+    failed = audit[~audit["passed"]]
     if len(failed):
         failures = "; ".join(
             f"{row.check} (expected {row.expected}, found {row.found})"

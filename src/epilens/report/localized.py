@@ -15,6 +15,7 @@ from epilens.report.derivative import KIND, read_before
 from epilens.spreadsheet import plain
 from epilens.storage import check_folder
 from epilens.terminal import progress, say
+from epilens.urls import url_of
 
 UNNAMED = "sub-patient"
 """What files are called whose names do not say whose they are."""
@@ -88,7 +89,7 @@ def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
 
     first, path = given[0], Path(given[0])
     is_model = (path / "model.json").exists() or (path / "MODEL_CARD.md").exists()
-    meant = len(given) > 1 and not path.exists()
+    meant = bool(url_of(first)) or (len(given) > 1 and not path.exists())
     if is_model or meant or (first in METHODS and not path.is_file()):
         recordings = [Path(one) for one in given[1:]]
         if not recordings:
