@@ -363,7 +363,7 @@ SHAFT = "/shaft"
 
 
 class Plan(Section):
-    """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/data.md` says.
+    """The whole plan; `Plan()` is the paper's, with the gaps filled as `docs/decisions.md` says.
 
     Examples
     --------

@@ -53,6 +53,16 @@ def test_every_row_of_a_registry_is_documented(what):
     assert all(f"| `{row[0]}` |" in page for row in rows)
 
 
+def test_the_pages_tell_nothing_of_the_computer_that_made_them():
+    page = reference.rows_of("methods")
+    assert page.splitlines()[0] == "| name | title | reads | needs | reference | from |"
+    assert "None" not in page
+
+
+def test_no_text_of_the_plan_is_taken_for_code():
+    assert not re.search(r"^ {4}", reference.plan_fields(), re.MULTILINE)
+
+
 def test_a_cell_cannot_break_its_table():
     assert r"a \| b" in reference._table(("x",), [("a | b",)])
 

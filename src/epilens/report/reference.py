@@ -6,6 +6,7 @@ Nothing is listed twice: a verb, field or row that is added is documented by bei
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -43,7 +44,7 @@ def _commands(name: str, command: Any) -> Iterator[tuple[str, Command]]:
 
 
 def _usage(parameter: Parameter) -> str:
-    name = parameter.opts[-1] if parameter.param_type_name == "option" else _metavar(parameter)
+    name = parameter.opts[0] if parameter.param_type_name == "option" else _metavar(parameter)
     takes = parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
     text = f"{name} {str(parameter.name).upper()}" if takes else name
     return text if parameter.required else f"[{text}]"
@@ -71,7 +72,7 @@ def plan_fields() -> str:
     for name, field in Plan.model_fields.items():
         section = _section(field)
         if section is not None:
-            text = (section.__doc__ or "").strip()
+            text = cleandoc(section.__doc__ or "")
             parts += [f"## `[{name}]`", text, _fields(f"{name}.", section.model_fields.items())]
     return "\n\n".join(parts) + "\n"
 
@@ -98,10 +99,17 @@ def _value(default: Any) -> str:
 
 
 def rows_of(what: str) -> str:
-    """A registry as a table: `methods`, `descriptors`, `datasets` or `analyses`."""
+    """A registry as a table: `methods`, `descriptors`, `datasets` or `analyses`.
+
+    What differs from computer to computer is in `epilens list`, not here.
+    """
     columns, rows = LISTINGS[what]()
-    named = [(f"`{first}`", *map(str, rest)) for first, *rest in rows]
-    return _table(columns, named)
+    kept = [i for i, column in enumerate(columns) if column not in _OF_THIS_COMPUTER]
+    named = [(f"`{row[0]}`", *(str(row[i] or "") for i in kept[1:])) for row in rows]
+    return _table([columns[i] for i in kept], named)
+
+
+_OF_THIS_COMPUTER = ("installed", "weights")
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
