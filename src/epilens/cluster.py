@@ -98,7 +98,8 @@ class Workers:
     """Tells how many workers a cluster has: what was last heard. It never waits for an answer."""
 
     def __init__(self, client: Client):
-        self._client, self._count = client, _workers_of(client)
+        self._client = client
+        self._count = int(client.scheduler_info(n_workers=0)["n_workers"])
         self._asked: Answer[dict[str, Any]] | None = None
         self._last_s = time.monotonic()
 
@@ -141,8 +142,9 @@ def submit(
             results.add(future)
 
     # One piece a worker: a scheduler that is told of a million would be full, and when a worker is
-    # lost, Dask blames all that waits for it.
-    hand_out(_workers_of(client))
+    # lost, Dask blames all that waits for it. Their number is not asked for at every piece.
+    workers = Workers(client)
+    hand_out(max(1, workers()))
     for future in results:
         item = handed.pop(future)
         try:
@@ -153,7 +155,7 @@ def submit(
         else:
             yield item, result
         future.release()
-        hand_out(_workers_of(client))
+        hand_out(max(1, workers()))
 
 
 def _wait_for_scheduler(client: Client) -> None:
@@ -173,10 +175,6 @@ def _first(items: Iterator[Item], most: int) -> Iterator[Item]:
             yield next(items)
         except StopIteration:
             return
-
-
-def _workers_of(client: Client) -> int:
-    return max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
 
 
 def _result(future: Future, title: str) -> Any:
