@@ -6,7 +6,8 @@ trains for about half an hour and takes options (`learning --help`); `fuzz [--in
 inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
 CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
 moments; `scale [SHAPE]` measures workers and carries that to 10⁶ patients;
-`soak [SECONDS]` works on and on, and looks for growth.
+`soak [SECONDS]` works on and on, and looks for growth; `faults` kills, restarts, fills and stops
+parts of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
-LONG += ("review", "kills", "scale", "soak")
+LONG += ("review", "kills", "scale", "soak", "faults")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale", "soak")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"

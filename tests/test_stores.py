@@ -515,6 +515,37 @@ def test_the_cache_is_listed_and_cleared(monkeypatch, capsys):
     assert places() == []
 
 
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch):
+    write(URL, a="one")
+    monkeypatch.setenv("EPILENS_CACHE", "/proc/nowhere")
+    with pytest.raises(StorageError, match=r"^/proc/nowhere/.*: expected a place that can be writ"):
+        fetched(URL)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", "s3://bucket/a", "--shape", "tiny"],
+        ["plan", "init", "s3://bucket/a.toml"],
+        ["bids", ".", "s3://bucket/a", "participant"],
+        ["report", "run", "--out", "s3://bucket/a.html"],
+    ],
+)
+def test_a_url_where_a_folder_is_needed_makes_no_folder(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert command(*arguments) == 2
+    assert "expected a place on this computer, found a URL" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lost_manifest_takes_no_object_with_it():
+    write(URL, a="one")
+    fsspec.filesystem("memory").rm_file(f"/bucket/cubes/{MANIFEST}")
+    clear(Place.of(URL))
+    write(URL, b="two")
+    assert len(objects(URL)) == 2
+
+
 def test_a_full_disk_is_one_sentence(monkeypatch):
     write(URL, a="one")
     assert clear(Place.of(URL))

@@ -24,7 +24,7 @@ from epilens.faults import told
 from epilens.locks import alone_on
 from epilens.remote import Entry, Files, Store
 from epilens.storage import is_leftover
-from epilens.whole_files import replace_file, write_atomically
+from epilens.whole_files import replace_file, unwritable, write_atomically
 
 AT_ONCE = 8
 """Files that are fetched or sent at the same time."""
@@ -179,8 +179,10 @@ class Place:
     @contextmanager
     def alone(self, what: str, wait_s: float = 0.0) -> Generator[None]:
         """Hold the copy, or the folder of work, against other processes of this machine."""
-        with told(self.base):
+        try:
             self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise unwritable(self.base, error) from None
         with alone_on(self.base / what, wait_s):
             self.owner  # noqa: B018  is noted, and so is the URL
             # Whoever held it before has noted more.

@@ -101,7 +101,9 @@ def _filled(place: Place, store: Store) -> Files:
     if files is None:
         store.check_free()
         files = {}
-    damaged = {*place.work.take(store, files, keep=True, beside=place.copy), *store.sweep(files)}
+    damaged = set(place.work.take(store, files, keep=True, beside=place.copy))
+    if files:  # without a manifest nobody can tell which objects are needed
+        damaged |= set(store.sweep(files))
     for name in sorted(damaged):
         say(f"{store.url}: {name} is gone or damaged in the store; it is written anew")
     return {name: entry for name, entry in files.items() if name not in damaged}
@@ -130,7 +132,7 @@ class _Sender:
 
     def _repeat(self) -> None:
         while not self._ended.wait(EVERY_S):
-            with suppress(EpilensError):
+            with suppress(Exception):  # whatever a store does, the work goes on
                 self.store.check_held(self.owner)
                 self.store.renew(self.owner)
                 self.send()

@@ -23,6 +23,7 @@ from typing import Any
 from epilens.errors import DataError, StorageError
 from epilens.faults import told
 from epilens.locks import alone_in, alone_on, nobody_holds
+from epilens.urls import check_here
 from epilens.whole_files import (
     PARTIAL,
     TOGETHER,
@@ -94,6 +95,7 @@ def own_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> Pat
 
 def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> None:
     """Refuse a place that is not absent, empty, or output of this kind."""
+    check_here(path)
     path = Path(path)
     try:
         what = _kind_of(path)

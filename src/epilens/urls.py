@@ -44,6 +44,15 @@ def _check_address(scheme: str, rest: str) -> None:
         )
 
 
+def check_here(given: str | Path) -> None:
+    """Refuse a URL where a folder or file of this machine is written: `s3:/…` would be one too."""
+    if url := url_of(given):
+        raise StorageError(
+            f"{url}: expected a place on this computer, found a URL. Cubes, runs, models, "
+            "reproductions and pages of `localize` can be at a URL; for this, give a folder here."
+        )
+
+
 def below(given: str | Path, name: str) -> str | Path:
     """A folder in what is given, a path or a URL."""
     url = url_of(given)

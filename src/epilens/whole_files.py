@@ -16,6 +16,7 @@ from pathlib import Path
 from epilens.errors import DataError, StorageError
 from epilens.faults import sentence_of, told
 from epilens.locks import hold, nobody_holds
+from epilens.urls import check_here
 
 PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
 """End of the hidden name of what is being written; the list of what is to appear together."""
@@ -23,6 +24,7 @@ PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
 
 def own_file(path: str | Path, sign: str) -> Path:
     """The path, unless a file is there that lacks the sign by which ours are known."""
+    check_here(path)
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
@@ -56,6 +58,7 @@ def replace_file(path: str | Path) -> Generator[Path]:
 @contextmanager
 def _hidden_file(path: Path) -> Generator[tuple[Path, int]]:
     """An empty file beside `path`, open and held; gone at the end, unless it got another name."""
+    check_here(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep_name(path)
