@@ -135,14 +135,15 @@ def test_a_run_travels_without_its_tables():
 
 
 def test_the_bar_knows_how_many_workers_there_are(local):
+    local.wait_for_workers(2, 120)  # one that was killed before may not be back yet
     workers = Workers(local)
     assert workers() == 2
     local.cluster.scale(1)
     last = time.monotonic() + 60
-    while workers() != 1 and time.monotonic() < last:
+    while (count := workers()) != 1 and time.monotonic() < last:
         time.sleep(0.1)
     local.cluster.scale(2)
-    assert workers() == 1
+    assert count == 1
     local.wait_for_workers(2, 120)
 
 
