@@ -83,6 +83,8 @@ def _with_sd(mean: float, sd: float) -> str:
 def ahead(run: Run, leader: str = "lens") -> list[str]:
     """The leader against the best row that is not made from it, metric by metric."""
     means = summarise(run.scores).set_index("method")
+    if leader not in means.index:
+        return []
     others = [m for m in means.index if m.split("/")[0] != leader]
     lines = []
     for metric, name in FOUR.items():
