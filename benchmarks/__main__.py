@@ -5,7 +5,7 @@ several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact feat
 trains for about half an hour and takes options (`learning --help`); `fuzz [--inputs N]` damages
 inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
 CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
-moments; `scale [SHAPE]` measures workers and carries that to 10⁶ patients;
+moments; `scale [SHAPE …]` measures workers and carries that to 10⁶ patients;
 `soak [SECONDS]` works on and on, and looks for growth; `faults` kills, restarts, fills and stops
 parts of a Dask cluster.
 """

@@ -1,9 +1,10 @@
 """What a cohort of any size would cost: measured on 1, 2 and 4 workers, carried to 10⁶ patients.
 
-`python -m benchmarks scale [SHAPE]` (default: demo; `paper` takes a quarter of an hour) describes a
-simulated cohort and runs cells on processes and on a Dask cluster of this machine, measures what a
-task costs beside its work, and simulates a scheduler with 1,000 workers that hands out 10⁶ tasks of
-the measured lengths, to check the estimate on paper.
+`python -m benchmarks scale [SHAPE [COHORT [WORKERS…]]]` (default: demo; `paper` takes a quarter of
+an hour) describes a simulated cohort and runs cells on processes and on a Dask cluster of this
+machine, measures what a task costs beside its work, and simulates a scheduler with 1,000 workers
+that hands out 10⁶ tasks of the measured lengths, to check the estimate on paper. COHORT is one of
+that shape that is there already; WORKERS (1 2 4) begin with 1 2.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from epilens.cluster import on_cluster
 from epilens.data.bids import Recordings, read_cohort
 from epilens.data.simulate import simulate
 from epilens.evaluation.protocol import run
-from epilens.evidence.files import open_cohort
+from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import Job, describe_cohort, describe_one
 from epilens.plan import Plan, Runtime
 from epilens.processes import work_through
@@ -55,26 +56,34 @@ class Costs:
     """Of a patient, in the mean."""
 
 
-def measure(shape: str = "demo") -> list[dict[str, Any]]:
+def measure(shape: str = "demo", cohort: str = "", *workers: str) -> list[dict[str, Any]]:
+    numbers = tuple(map(int, workers)) or WORKERS
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        simulate(place / "cohort", shape, seed=0, jobs=2)
-        parts = read_cohort([place / "cohort"], "simulated")
+        if not cohort:
+            simulate(place / "cohort", shape, seed=0, jobs=2)
+        root = Path(cohort) if cohort else place / "cohort"
+        parts = read_cohort([root], "simulated")
         # The first pass warms the disk's cache; its lengths are not those that count.
         describe_cohort(parts, place / "cubes", Plan(), 2)
         lengths = patient_lengths(parts, place / "alone")
-        rows = workload(parts, lengths, place)
+        signals, cubes = sizes(root, place / "cubes")
+        rows = workload(open_cohort(place / "cubes"), lengths)
+        rows.append(row("signals of a patient", signals / 1e6, "MB"))
+        rows.append(row("cube of a patient", cubes / 1e6, "MB"))
         rows += speed_up(
             "describe",
             lambda jobs, turn: describe_cohort(parts, place / turn, Plan(), jobs, threads=1),
+            numbers,
         )
-        cohort = open_cohort(place / "cubes")
-        rows += speed_up("run", lambda jobs, turn: run(CELLS, cohort, Runtime(place / turn, jobs)))
-        overhead = {where: task_cost(where) for where in ("processes", "cluster")}
-        for where, seconds in overhead.items():
-            rows.append(row(f"{where}: a task beside its work", 1000 * seconds, "ms"))
-        sizes = place_sizes(place)
-        costs = Costs(lengths, overhead["cluster"], *sizes)
+        described = open_cohort(place / "cubes")
+        rows += speed_up(
+            "run", lambda jobs, turn: run(CELLS, described, Runtime(place / turn, jobs)), numbers
+        )
+    overhead = {where: task_cost(where) for where in ("processes", "cluster")}
+    for where, seconds in overhead.items():
+        rows.append(row(f"{where}: a task beside its work", 1000 * seconds, "ms"))
+    costs = Costs(lengths, overhead["cluster"], signals, cubes)
     return rows + on_paper(costs) + checked(costs)
 
 
@@ -90,41 +99,36 @@ def patient_lengths(parts: Sequence[Recordings], out: Path) -> NDArray[np.float6
     return np.array(seconds)
 
 
-def workload(
-    parts: Sequence[Recordings], lengths: NDArray[np.float64], place: Path
-) -> list[dict[str, Any]]:
-    """Channel-seconds of a core-second, bytes of a patient."""
+def workload(cohort: Cohort, lengths: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Channel-seconds of a core-second, and how long patients take."""
     windows = Plan().windows
-    interval = windows.stop_s - windows.start_s
-    cohort = open_cohort(place / "cubes")
     cubes = [cohort[name] for name in cohort]
-    described = sum(
+    channel_s = (windows.stop_s - windows.start_s) * sum(
         cube.sizes["channel"] * int(cube["valid"].any(["window", "channel"]).sum())
         for cube in cubes
     )
-    signal_bytes, cube_bytes = place_sizes(place)
     return [
         row("patients", len(lengths), ""),
-        row("describe: channel-seconds of a core-second", described * interval / lengths.sum(), ""),
+        row("describe: channel-seconds of a core-second", channel_s / lengths.sum(), ""),
         row("describe: a patient on one core, mean", lengths.mean(), "s"),
         row("describe: the longest patient over the mean", lengths.max() / lengths.mean()),
-        row("signals of a patient", signal_bytes / 1e6, "MB"),
-        row("cube of a patient", cube_bytes / 1e6, "MB"),
     ]
 
 
-def place_sizes(place: Path) -> tuple[float, float]:
-    """Bytes of signals and of cubes, a patient."""
-    cubes = [p.stat().st_size for p in (place / "cubes").glob("*.zip")]
-    signals = sum(p.stat().st_size for p in (place / "cohort").rglob("*.*") if p.is_file())
-    return signals / len(cubes), float(np.mean(cubes))
+def sizes(recordings: Path, cubes: Path) -> tuple[float, float]:
+    """Bytes of signals and of the cube, a patient."""
+    stores = [path.stat().st_size for path in cubes.glob("*.zip")]
+    signals = sum(path.stat().st_size for path in recordings.rglob("*.*") if path.is_file())
+    return signals / len(stores), float(np.mean(stores))
 
 
-def speed_up(what: str, work: Callable[[int, str], object]) -> list[dict[str, Any]]:
+def speed_up(
+    what: str, work: Callable[[int, str], object], workers: Sequence[int]
+) -> list[dict[str, Any]]:
     """Seconds on processes and on a cluster's workers, by their number."""
     seconds: dict[tuple[str, int], float] = {}
     for where in ("processes", "cluster"):
-        for number in WORKERS:
+        for number in workers:
             with _place(where, number):
                 began = time.perf_counter()
                 work(number, f"{what}-{where}-{number}")
