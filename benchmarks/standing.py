@@ -16,6 +16,7 @@ import pandas as pd
 
 from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
+from epilens.evaluation.certainty import covering_set
 from epilens.evaluation.resampling import compare_scores
 from epilens.evaluation.run import Run, open_run
 from epilens.evaluation.scoring import summarise
@@ -98,6 +99,24 @@ def ahead(run: Run, leader: str = "lens") -> list[str]:
     return lines
 
 
+def covering(run: Run, method: str) -> tuple[float, float]:
+    """Shares of the EZ and of all contacts in the 80 % set, cut by patients of the other folds."""
+    test = run.ledger[run.ledger["partition"].eq("test") & run.ledger["method"].eq(method)]
+    test = test[test["seed"] == test["seed"].iloc[0]]
+    patients = [
+        (fold, part["p_nez"].to_numpy(), part["is_ez"].to_numpy())
+        for (fold, _), part in test.groupby(["fold", "patient"])
+    ]
+    held, share = [], []
+    for fold in test["fold"].unique():
+        others = [(p, ez) for other, p, ez in patients if other != fold]
+        cut = covering_set([p for p, _ in others], [ez for _, ez in others], 0.8)
+        own = [(cut.holds(p), ez) for other, p, ez in patients if other == fold and ez.any()]
+        held += [float(inside[ez].mean()) for inside, ez in own]
+        share += [float(inside.mean()) for inside, _ in own]
+    return float(np.mean(held)), float(np.mean(share))
+
+
 def measure(folder: str, cohort: str) -> list[dict[str, Any]]:
     run, zones = open_run(folder), onset_zones(Path(cohort))
     truth = against_truth(run, zones)
@@ -109,4 +128,8 @@ def measure(folder: str, cohort: str) -> list[dict[str, Any]]:
     rows += [
         row(f"{m}: median AUROC, onset zone, ECoG-like", v, "") for m, v in east.median().items()
     ]
+    for method in [m for m in ("lens", "cdel") if m in run.methods]:
+        held, share = covering(run, method)
+        rows.append(row(f"{method}: EZ in the 80 % set", 100 * held, "%"))
+        rows.append(row(f"{method}: contacts in the 80 % set", 100 * share, "%", most=45))
     return rows
