@@ -57,13 +57,13 @@ def test_the_data_of_a_brainvision_header_may_not_be_a_link_out(tmp_path):
 
 
 @pytest.mark.parametrize("key", ["DataFile", "MarkerFile"])
-@pytest.mark.parametrize("place", ["../../../../secret.{}", "{}/secret.{}"])
+@pytest.mark.parametrize("place", ["../../../../secret.{}", "{}/secret.{}", f"{'a' * 5000}.{{}}"])
 def test_a_brainvision_header_may_not_name_files_elsewhere(tmp_path, key, place):
     root = write_tree(tmp_path / "data", kind="brainvision")
     header = run_file(root, "ieeg.vhdr")
     kind = "eeg" if key == "DataFile" else "vmrk"
     run_file(root, f"ieeg.{kind}").rename(tmp_path / f"secret.{kind}")
-    named = place.format(kind) if place.startswith("..") else place.format(tmp_path, kind)
+    named = place.format(tmp_path, kind) if place.count("{}") == 2 else place.format(kind)
     lines = header.read_text(encoding="utf-8").splitlines()
     lines = [f"{key}={named}" if line.startswith(key) else line for line in lines]
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -112,12 +112,16 @@ def _check_files(path: Path) -> None:
         return
     for named in _NAMES_FILES.findall(read_bytes(path, "the header", most=_MOST_HEADER)):
         beside = path.parent / named.decode("utf-8", "replace").replace("\0", "")
-        if beside.parent.resolve() != path.parent.resolve():
+        try:
+            here, there = beside.parent.resolve() == path.parent.resolve(), beside.exists()
+        except OSError:  # a name that is too long
+            here = there = False
+        if not here:
             raise DataError(
                 "expected the files of the recording beside its header, found a header that names "
                 "one elsewhere. Mend the header."
             )
-        if beside.exists():
+        if there:
             check_regular(beside, "a file of the recording")
 
 
