@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from operator import neg
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,6 +54,20 @@ def die(item):
 
 def test_every_item_comes_back_with_its_result(local):
     assert dict(work_through(neg, range(50), 1)) == {n: -n for n in range(50)}
+
+
+def new_pages(_) -> int:
+    """Pages that the system gives for the same array, made a hundred times."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        np.ones(500_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_workers_use_the_memory_of_an_array_again(local):
+    # 4 MB are 1,000 pages; without the setting each of the hundred arrays would have its own.
+    (_, pages), *_ = work_through(new_pages, [1], 1)
+    assert pages < 20_000
 
 
 def test_more_work_than_is_handed_out_at_once_is_done(local):

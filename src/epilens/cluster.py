@@ -8,12 +8,14 @@ tries again and shows its dashboard; what is computed, and every byte of it, is 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import time
 import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -137,7 +139,7 @@ def submit(
 
     def hand_out(most: int) -> None:
         for item in _first(waiting, most - len(handed)):
-            future = client.submit(work, item, pure=False, retries=RETRIES)
+            future = client.submit(_at_worker, work, item, pure=False, retries=RETRIES)
             handed[future] = item
             results.add(future)
 
@@ -156,6 +158,28 @@ def submit(
             yield item, result
         future.release()
         hand_out(max(1, workers()))
+
+
+def _at_worker(work: Callable[[Item], Result], item: Item) -> Result:
+    _keep_memory()
+    return work(item)
+
+
+@cache
+def _keep_memory() -> None:
+    """Let the process use the memory of arrays again.
+
+    Workers are started with a setting by which every array is new pages from the system. That
+    halves the speed of describing and of training, and helps only who keeps results in memory.
+    """
+    with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_MMAP_THRESHOLD, 32 * 2**20)
+        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Of malloc.h."""
 
 
 def _wait_for_scheduler(client: Client) -> None:
