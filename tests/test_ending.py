@@ -117,19 +117,19 @@ def test_errors_that_cannot_be_told_do_no_harm(monkeypatch):
 def test_ctrl_c_on_processes_ends_at_once_without_a_traceback(tmp_path):
     out = tmp_path / "out"
     process = subprocess.Popen(
-        command("simulate", str(out), "--shape", "paper", "--jobs", "2"),
+        command("simulate", str(out), "--shape", "demo", "--jobs", "2"),
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     assert process.stderr is not None
     hidden = tmp_path / ".out.epilens-partial"
-    for _ in range(600):
+    for _ in range(1200):
         if hidden.exists() and any(hidden.rglob("*.edf")):
             break
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: parent and children
-    _, text = process.communicate(timeout=30)
+    _, text = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "epilens: stopped. Nothing half-written is left" in text
     assert "Traceback" not in text
