@@ -17,12 +17,12 @@ import pytest
 from epilens import kept_here, mirror, open_cohort, open_run, run
 from epilens.cli import main
 from epilens.errors import EpilensError, StorageError
-from epilens.kept_here import Place, cache_folder, clear, in_urls, places
+from epilens.kept_here import Place, cache_folder, clear, places
 from epilens.mirror import fetched, mirrored, shown
 from epilens.plan import Plan, Runtime
 from epilens.remote import LOCK, MANIFEST, Store, plain_name, read_manifest
 from epilens.testing import make_cohort
-from epilens.urls import below, joined_url, relative_url, url_of
+from epilens.urls import below, in_urls, joined_url, relative_url, url_of
 
 URL = "memory://bucket/cubes"
 PLAN = Plan(name="small", seeds=(1,), methods=("line-length-change", "logistic-z"))

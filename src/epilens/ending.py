@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from epilens.errors import EpilensError
 from epilens.faults import sentence_of
-from epilens.kept_here import in_urls
+from epilens.urls import in_urls
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
 """Verbs that go on where they stopped."""

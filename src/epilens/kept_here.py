@@ -24,14 +24,13 @@ from epilens.faults import told
 from epilens.locks import alone_on
 from epilens.remote import Entry, Files, Store
 from epilens.storage import is_leftover
+from epilens.urls import call_by_url
 from epilens.whole_files import replace_file, unwritable, write_atomically
 
 AT_ONCE = 8
 """Files that are fetched or sent at the same time."""
 COPY, WORK = "copy", "work"
 _ABOUT = "about.json"
-_urls: dict[str, str] = {}
-"""Folders of this process and the URLs that they stand for."""
 
 
 def cache_folder() -> Path:
@@ -162,7 +161,8 @@ class Place:
         base, name = cache_folder().absolute() / "stores" / digest, url.rpartition("/")[2]
         place = cls(base, url, Folder.at(base / COPY / name), Folder.at(base / WORK / name))
         for folder in (base / COPY, base / WORK):
-            _urls.update({str(folder): url, str(folder / name): url})
+            call_by_url(folder, url)
+            call_by_url(folder / name, url)
         return place
 
     @property
@@ -227,13 +227,6 @@ def origin_of(path: str | Path) -> str:
         return str(about["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-
-
-def in_urls(text: str) -> str:
-    """A message in which folders of the cache are called by the URLs that they stand for."""
-    for folder, url in sorted(_urls.items(), key=lambda item: -len(item[0])):
-        text = text.replace(folder, url)
-    return text
 
 
 def places() -> list[Place]:

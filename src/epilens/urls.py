@@ -10,6 +10,8 @@ from epilens.errors import StorageError
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
 _WITHOUT_BUCKET = ("file", "local", "memory")
+_called: dict[str, str] = {}
+"""Folders of this process and the URLs that they stand for."""
 
 
 def url_of(given: str | Path) -> str:
@@ -57,6 +59,18 @@ def below(given: str | Path, name: str) -> str | Path:
     """A folder in what is given, a path or a URL."""
     url = url_of(given)
     return f"{url}/{name}" if url else Path(given) / name
+
+
+def call_by_url(folder: Path, url: str) -> None:
+    """Remember that a folder here stands for a URL, by which people know it."""
+    _called[str(folder)] = url
+
+
+def in_urls(text: str) -> str:
+    """A message in which folders of the cache are called by the URLs that they stand for."""
+    for folder, url in sorted(_called.items(), key=lambda item: -len(item[0])):
+        text = text.replace(folder, url)
+    return text
 
 
 def relative_url(start: str, url: str) -> str:
