@@ -8,14 +8,12 @@ tries again and shows its dashboard; what is computed, and every byte of it, is 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import time
 import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from epilens.errors import PlanError, WorkerError, did_you_mean
-from epilens.processes import Item, Result, elsewhere
+from epilens.processes import Item, Result, elsewhere, reuse_memory
 from epilens.progress import Ticks
 from epilens.terminal import progress
 
@@ -161,25 +159,8 @@ def submit(
 
 
 def _at_worker(work: Callable[[Item], Result], item: Item) -> Result:
-    _keep_memory()
+    reuse_memory()
     return work(item)
-
-
-@cache
-def _keep_memory() -> None:
-    """Let the process use the memory of arrays again.
-
-    Workers are started with a setting by which every array is new pages from the system. That
-    halves the speed of describing and of training, and helps only who keeps results in memory.
-    """
-    with suppress(OSError, AttributeError):  # another C library
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_MMAP_THRESHOLD, 32 * 2**20)
-        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-"""Of malloc.h."""
 
 
 def _wait_for_scheduler(client: Client) -> None:

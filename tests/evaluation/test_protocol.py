@@ -123,6 +123,23 @@ def test_processes_give_the_same_bytes(folder, cohort, tmp_path):
     assert cell_files(other) == expected
 
 
+def test_the_folds_of_a_training_free_row_go_to_one_process(cohort, tmp_path, monkeypatch):
+    """Its scores are remembered per process: a second one would compute the same patients."""
+    handed, work_through = [], execution.work_through
+
+    def noted(work, items, *rest):
+        handed.extend(items)
+        return work_through(work, items, *rest)
+
+    monkeypatch.setattr(execution, "work_through", noted)
+    run(PLAN, cohort, Runtime(out=tmp_path, only=("random", "line-length-change"), jobs=2))
+    sizes = [(group[0].method, len(group)) for group in handed]
+    folds = PLAN.splits.folds
+    assert sizes.count(("line-length-change", folds)) == 1
+    assert sizes.count(("random", 1)) == folds * len(PLAN.seeds)
+    assert len(sizes) == 1 + folds * len(PLAN.seeds)
+
+
 def test_a_changed_cohort_is_refused(tmp_path):
     cohort = make_cohort(tmp_path / "cubes")
     run(PLAN, cohort, Runtime(out=tmp_path, only=("prq",)))

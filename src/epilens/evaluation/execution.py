@@ -66,7 +66,22 @@ def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
 
     Cells as they are ready, with the seconds of processor time that each took.
     """
-    yield from work_through(_run_alone, cells, jobs, lambda cell: cell.title)
+    groups = grouped(cells) if jobs > 1 else [(cell,) for cell in cells]
+    for group, took in work_through(_run_alone, groups, jobs, lambda group: group[0].title):
+        yield from zip(group, took, strict=True)
+
+
+def grouped(cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
+    """Cells that go to the same process, one after another.
+
+    A training-free score is computed once per patient and process: its folds stay together, so that
+    no second process computes the same patients again. All others are on their own.
+    """
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        alone = cell.seeded or not METHODS[cell.method].training_free
+        groups.setdefault(cell.title if alone else cell.method, []).append(cell)
+    return [tuple(group) for group in groups.values()]
 
 
 @contextmanager
@@ -84,11 +99,14 @@ def one_thread() -> Generator[None]:
         torch.set_num_threads(before)
 
 
-def _run_alone(cell: Cell) -> float:
-    began = process_time()
+def _run_alone(cells: Sequence[Cell]) -> list[float]:
+    took = []
     with one_thread():
-        run_cell(cell)
-    return process_time() - began
+        for cell in cells:
+            began = process_time()
+            run_cell(cell)
+            took.append(process_time() - began)
+    return took
 
 
 @lru_cache(maxsize=256)
