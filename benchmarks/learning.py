@@ -56,7 +56,7 @@ LONG_RUN = 100
 DECAY, LAST = 0.99, 10
 """Of the moving average, per step; epochs whose weights are averaged."""
 DRAWS = 10_000
-NETWORKS = ("prq", "bcr")
+NETWORKS = {"prq": "PRQ-Net", "bcr": "BCR-Net"}
 METRICS = {"auroc": "AUROC", "macro_f1": "Macro-F1"}
 
 
@@ -116,7 +116,8 @@ ROWS = (
     Row("dropout", "dropout 0.1", {"dropout": 0.1}),
     Row("dropout", "dropout 0", {"dropout": 0.0}),
     Row("dropout", "dropout 0.4, none on attention", {"attention": 0.0}),
-    *(Row("batch", f"{n} patients a step", {"batch": n}) for n in (1, 8)),
+    Row("batch", "1 patient a step", {"batch": 1}),
+    Row("batch", "8 patients a step", {"batch": 8}),
 )
 LARGE = tuple(Row("patients", f"{n} fit patients", {"patients": n}) for n in (160, 320))
 
@@ -600,6 +601,7 @@ def curve(
 
 def table(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Lines to print: table, curves, conclusions, what was not run."""
+    found = [{**r, "network": NETWORKS[r["network"]]} for r in found]
     known = [r for r in found if "difference" in r]
     yield "| network | changed | epoch | AUROC | difference | Macro-F1 | difference |"
     yield "|---|---|---|---|---|---|---|"
@@ -674,7 +676,7 @@ def measure(*arguments: str) -> list[dict[str, Any]]:
                     bench.trace(replace(trial, **changes))
         found = [r for network in NETWORKS for r in compared(bench, network, rows, seeds)]
         reach = tails(patients.pool[:FIT])
-    print(*table(found), sep="\n")
+    print(*(line.replace(" -", " −").replace("(-", "(−") for line in table(found)), sep="\n")
     return reach + [written(r) for r in found if "missing" not in r]
 
 
