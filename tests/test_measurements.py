@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.signal
 import scipy.stats
-from benchmarks import real
+from benchmarks import real, standing
 from benchmarks.seizure_features import (
     BASE,
     FEATURES,
@@ -115,3 +115,32 @@ def test_files_that_make_no_sense_get_a_sentence(tmp_path):
     table().to_parquet(tmp_path / "fit.parquet")
     with pytest.raises(SystemExit, match="expected other patients in the second file"):
         real.measure(str(tmp_path / "fit.parquet"), str(tmp_path / "fit.parquet"))
+
+
+def judged(is_ez):
+    """Six patients with two shafts of eight contacts; the onset zone is contacts 3 to 5 of one."""
+    channels = [f"{shaft}{n}" for shaft in "AB" for n in range(1, 9)]
+    onset = np.array([name in {"A3", "A4", "A5"} for name in channels])
+    rows = [
+        (str(p % 3), f"p{p}", name, bool(there), bool(is_ez(name, there)))
+        for p in range(6)
+        for name, there in zip(channels, onset, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["fold", "patient", "channel", "onset", "is_ez"])
+    return frame.assign(p_nez=np.random.default_rng(0).random(len(frame)))
+
+
+def test_who_knows_the_onset_zone_ranks_its_surroundings_and_nothing_else():
+    near = standing.knows_the_onset_zone(judged(lambda name, _: name in {"A2", "A3", "A4", "A5"}))
+    assert standing.mean_auroc(near, "is_ez") == 1
+    assert standing.covering(near)[1] < 0.5
+    rng = np.random.default_rng(1)
+    by_chance = standing.knows_the_onset_zone(judged(lambda *_: rng.random() < 0.3))
+    assert abs(standing.mean_auroc(by_chance, "is_ez") - 0.5) < 0.2
+
+
+def test_sets_are_cut_by_other_folds_and_hold_what_they_should():
+    test = judged(lambda _, there: there)
+    test["p_nez"] = np.where(test["is_ez"], 0.2, 0.7)
+    assert standing.covering(test) == (1.0, 3 / 16)
+    assert standing.covering(test, "onset") == (1.0, 3 / 16)
