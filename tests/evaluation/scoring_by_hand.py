@@ -84,11 +84,23 @@ def decisions(
 
 
 def best_threshold(
-    p_nez: Sequence[Sequence[float]], is_ez: Sequence[Sequence[bool]]
+    p_nez: Sequence[Sequence[float]],
+    is_ez: Sequence[Sequence[bool]],
+    share_within: Fraction | None = None,
 ) -> tuple[float, tuple[float, float, float]]:
-    """Try 0, 0.005, …, 1; in exact arithmetic, so a tie is a tie."""
-    ranked = []
+    """Try 0, 0.005, …, 1; in exact arithmetic, so a tie is a tie.
+
+    With `share_within`, only those that call nearly as many contacts as are EZ, or the nearest.
+    """
+    ranked, everyone = [], [p for patient in p_nez for p in patient]
+    n_ez = sum(ez for patient in is_ez for ez in patient)
+    off = [
+        Fraction(abs(sum(p < step / 200 for p in everyone) - n_ez), len(everyone))
+        for step in range(201)
+    ]
     for step in range(201):
+        if share_within is not None and off[step] > max(share_within, min(off)):
+            continue
         patients = [decisions(p, ez, step / 200) for p, ez in zip(p_nez, is_ez, strict=True)]
         means = [sum(column, Fraction(0)) / len(patients) for column in zip(*patients, strict=True)]
         ranked.append((*means, -abs(step - 100), -step))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -281,6 +282,18 @@ def test_the_threshold_is_that_of_an_exact_search(scores, data):
     expected, expected_reached = best_threshold(
         [p.tolist() for p in p_nez], [ez.tolist() for ez in is_ez]
     )
+    assert threshold == expected
+    assert reached == pytest.approx(expected_reached, abs=1e-11)
+
+
+@pytest.mark.parametrize("share_within", [Fraction(0), Fraction(1, 50), Fraction(1, 5)])
+@FEW
+@given(data=st.data())
+def test_a_threshold_near_the_true_share_is_that_of_an_exact_search(share_within, data):
+    p_nez, is_ez = data.draw(patients_of(st.one_of(anywhere, on_the_grid, certain)))
+    lists = [p.tolist() for p in p_nez], [ez.tolist() for ez in is_ez]
+    expected, expected_reached = best_threshold(*lists, share_within)
+    threshold, reached = select_threshold(p_nez, is_ez, float(share_within))
     assert threshold == expected
     assert reached == pytest.approx(expected_reached, abs=1e-11)
 

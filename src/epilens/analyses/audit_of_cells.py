@@ -146,6 +146,11 @@ class CellOfLedger:
         """Whose scores choose its threshold; what is fused has no cell: validation patients."""
         return self.folder.record.get("threshold", {}).get("chosen_on", VALIDATION)
 
+    @property
+    def share_within(self) -> float | None:
+        """How far the share that a threshold of its own calls may be from the EZ's."""
+        return self.folder.record.get("threshold", {}).get("share_within")
+
     @cached_property
     def own_scores(self) -> pd.DataFrame:
         """Scores on which the method itself chose its threshold; no row if none were kept."""
@@ -158,7 +163,7 @@ class CellOfLedger:
             selected = (
                 cell_threshold(self.rows)
                 if self.chosen_on == VALIDATION
-                else selected_threshold(self.own_scores)
+                else selected_threshold(self.own_scores, self.share_within)
             )
         except LedgerError:
             return False

@@ -158,6 +158,8 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
         "threshold": {
             "value": float(ledger["threshold"].iloc[0]),
             "chosen_on": fitted.threshold_from,
+            # A method of another package may not offer it.
+            "share_within": getattr(fitted, "share_within", None),
         },
         "inputs": dict(cell.inputs),
         "versions": versions(),

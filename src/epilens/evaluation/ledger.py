@@ -138,10 +138,11 @@ def cell_threshold(cell: pd.DataFrame) -> float:
     return selected_threshold(cell[cell["partition"] == "validation"])
 
 
-def selected_threshold(rows: pd.DataFrame) -> float:
+def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) -> float:
     """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
     groups = [part for _, part in rows.groupby("patient", sort=False)]
     if not groups:
         raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
     p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
-    return select_threshold(p_nez, [part["is_ez"].to_numpy(bool) for part in groups])[0]
+    is_ez = [part["is_ez"].to_numpy(bool) for part in groups]
+    return select_threshold(p_nez, is_ez, share_within)[0]

@@ -39,6 +39,8 @@ class Fitted(Protocol):
     threshold_scores: pd.DataFrame | None
     """The scores on which the method itself chose it (patient, channel, is_ez, p_nez), for the
     audit; None: validation patients' scores."""
+    share_within: float | None
+    """How far the share that its own threshold calls may be from the EZ's; None: any."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
@@ -189,6 +191,7 @@ class Scorer:
     tensors: Mapping[str, object] = field(default_factory=dict)
     threshold_from: str = VALIDATION
     threshold_scores: pd.DataFrame | None = None
+    share_within: float | None = None
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""
