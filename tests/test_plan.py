@@ -86,7 +86,7 @@ def test_every_shipped_plan_loads():
         assert all(name in METHODS for name in plan.methods)
 
 
-@pytest.mark.parametrize("name", ["paper", "demo", "loco", "loco-raw", "public", "raw", "smoke"])
+@pytest.mark.parametrize("name", list(shipped_plans()))
 def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Plan.load(name) == Plan.load(shipped_plans()[name])
