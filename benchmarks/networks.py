@@ -13,6 +13,7 @@ from benchmarks.timing import row, side_by_side
 from epilens.networks.encoder import BLOCK, masked_mean, masked_std, prz
 from epilens.networks.prq import LowerTail, PRQNet, PRQSpec, prq_loss
 from epilens.networks.training import build
+from epilens.processes import reuse_memory
 from epilens.thresholds import GRID, select_threshold
 
 
@@ -126,6 +127,7 @@ def threshold_by_sklearn(p_nez: list[np.ndarray], is_ez: list[np.ndarray]) -> fl
 
 def measure() -> list[dict[str, Any]]:
     torch.set_num_threads(2)
+    reuse_memory()
     rng = np.random.default_rng(0)
     φ = torch.from_numpy(rng.normal(size=(3, 59, 95, 36)).astype(np.float32))
     valid, is_ez = torch.ones(3, 59, 95, dtype=torch.bool), torch.arange(95) < 15

@@ -55,6 +55,7 @@ def work_through(
     """
     way, errors = _way.get(), []
     if way is None and jobs <= 1:
+        reuse_memory()
         yield from ((item, work(item)) for item in items)
         return
     for item, result in way(work, items, title) if way else _here(work, items, jobs, title):
