@@ -251,14 +251,14 @@ def measure(*paths: str) -> list[dict[str, Any]]:
     table = summarise(scores).set_index("method")
     print(f"\nReal patients ({len(test or fit)}); labels are clinicians' onset contacts\n")
     columns = [f"{metric} − {REFERENCE} (95 %)" for metric in ("AUROC", "EZ-AUPRC")]
-    print(f"| row | AUROC | EZ-AUPRC | Macro-F1 | {' | '.join(columns)} |")
-    print("|---|---|---|---|---|---|")
+    print(f"| row | AUROC | EZ-AUPRC | Macro-F1 | bias | {' | '.join(columns)} |")
+    print("|---|---|---|---|---|---|---|")
     out = []
     for name, line in table.sort_values("auroc", ascending=False).iterrows():
         against = (compare_scores(scores, str(name), REFERENCE, m) for m in ("auroc", "ez_auprc"))
         values = " | ".join(f"{line[m]:.3f}" for m in ("auroc", "ez_auprc", "macro_f1"))
         gains = " | ".join(f"{a.estimate:+.3f} ({a.low:+.3f} to {a.high:+.3f})" for a in against)
-        print(f"| `{name}` | {values} | {gains} |")
+        print(f"| `{name}` | {values} | {line['ez_fraction_bias']:+.3f} | {gains} |")
         out.append({"what": f"{name}: AUROC", "value": float(line["auroc"]), "unit": ""})
         out.append({"what": f"{name}: EZ-AUPRC", "value": float(line["ez_auprc"]), "unit": ""})
     alone = single_features(test or fit)
