@@ -98,6 +98,9 @@ def test_plan_init_check_and_diff(tmp_path):
     second.write_text(first.read_text().replace('scheme = "as-recorded"', 'scheme = "bipolar"'))
     assert len(run("plan", "check", first).stdout.strip()) == 12
     assert "montage.scheme" in run("plan", "diff", first, second).stdout
+    same = run("plan", "diff", first, first)
+    assert same.stdout == ""
+    assert "no field differs" in same.stderr
     again = run("plan", "init", first)
     assert again.returncode == 2
     assert "expected" in again.stderr
@@ -121,6 +124,28 @@ def test_the_version_and_the_completion_of_a_shell(monkeypatch):
     assert run().stdout.split() == ["reproduce"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("list me", ["methods"]),
+        ("analyse loco", ["loco", "loco-bootstrap"]),
+        ("run paper --only fragility/c", ["fragility/common-average"]),
+        ("run m", ["mine.toml"]),
+        ("plan check pu", ["public"]),
+        ("simulate out --shape t", ["tiny"]),
+        ("cohort root --dataset hu", ["hup"]),
+        ("compare run cde", ["cdel"]),
+    ],
+)
+def test_a_shell_completes_the_names_of_what_there_is(tmp_path, monkeypatch, typed, names):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").touch()
+    monkeypatch.setenv("_EPILENS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"epilens {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    assert run().stdout.split() == names
+
+
 def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "pretrained" / "resnet-18"
@@ -133,6 +158,10 @@ def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
     assert rows["timeconv-cnn"] == "yes"
     assert rows["clap"].startswith("no: pretrained")
     assert rows["cdel"] is None
+    narrow = os.environ | {"COLUMNS": "80"}
+    command = [sys.executable, "-m", "epilens", "list", "methods"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
+    assert "no: pretrained/clap-htsat-fused" in shown.stdout
 
 
 def test_names_from_files_cannot_drive_the_terminal(tiny, tmp_path):
@@ -157,6 +186,8 @@ def test_describe_writes_cubes_and_resumes(tiny, tmp_path):
     assert first.returncode == 0, first.stderr
     assert first.stdout.strip() == str(out)
     assert "2 patients described, 0 kept" in first.stderr
+    # Cubes alone: the methods of the shipped plan that read signals would be refused.
+    assert first.stderr.endswith(f"run paper --cubes {out} --only prq --only bcr --only cdel\n")
     second = run("describe", tiny / "west", "--out", out, "--jobs", "2")
     assert "0 patients described, 2 kept" in second.stderr
 

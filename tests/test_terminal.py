@@ -37,6 +37,18 @@ def test_columns_go_in_the_order_of_their_importance(monkeypatch, capsys):
     assert gone(35) == ["Center", "Age", "EZ", "Why"]  # then from the right
 
 
+@pytest.mark.parametrize("width", [77, 78, 79, 80, 90])
+def test_a_heading_goes_on_in_the_next_line_before_a_name_does(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = ["Method", "Input", "Macro-F1 [paper]", "EZ-F1 [paper]", "NEZ-F1 [paper]"]
+    print_table("Main", columns, [["epileptogenicity-index", "Raw iEEG", *3 * ["0.424 [0.486]"]]])
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert max(map(len, told.out.splitlines())) <= width
+    assert "epileptogenicity-index" in told.out
+    assert told.out.count("0.424 [0.486]") == 3
+
+
 def test_columns_of_the_same_name_are_both_shown(capsys):
     print_table("Differences", ["field", "a.toml", "a.toml"], [["x", 1, 2]], left=3)
     assert capsys.readouterr().out.split()[-3:] == ["x", "1", "2"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -72,12 +73,12 @@ def print_table(
     """
     console = _console(sys.stdout)
     cells = [["–" if cell is None else visible(cell) for cell in row] for row in rows]
-    kept = _columns_that_fit(columns, cells, drop, console.width)
+    kept = _widths_that_fit(columns, cells, drop, console.width)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for i in kept:
+    for i, width in kept.items():
         # What cannot be shown whole goes on in the next line: half a name names nobody.
         side = "left" if i < left else "right"
-        table.add_column(visible(columns[i]), justify=side, overflow="fold")
+        table.add_column(visible(columns[i]), justify=side, overflow="fold", width=width)
     for row in cells:
         table.add_row(*(Text(row[i]) for i in kept))
     console.print(table, new_line_start=True)
@@ -85,16 +86,27 @@ def print_table(
         say(f"not shown in {console.width} columns: {', '.join(gone)}")
 
 
-def _columns_that_fit(
+def _widths_that_fit(
     columns: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], width: int
-) -> list[int]:
-    """Places of the columns that have room side by side."""
+) -> dict[int, int]:
+    """Places of the columns that have room side by side, and how wide each of them is.
+
+    The widest are narrowed first, none below what it needs: headings and prose can go on in the
+    next line, names and numbers cannot.
+    """
     needs = {i: _least_width(name, [row[i] for row in rows]) for i, name in enumerate(columns)}
     order = [list(columns).index(name) for name in drop if name in columns]
     order += [i for i in reversed(range(1, len(columns))) if i not in order]
     while sum(needs.values()) + 2 * (len(needs) - 1) > width and order:
         del needs[order.pop(0)]
-    return sorted(needs)
+    whole = {i: max(map(cell_len, (columns[i], *(row[i] for row in rows)))) for i in sorted(needs)}
+    widths = {i: max(whole[i], needs[i]) for i in whole}
+    while sum(widths.values()) + 2 * (len(widths) - 1) > width:
+        wider = [i for i in widths if widths[i] > needs[i]]
+        if not wider:  # the first column alone is wider than the terminal
+            return dict.fromkeys(widths, width)
+        widths[max(wider, key=lambda i: widths[i])] -= 1
+    return widths
 
 
 def _least_width(heading: str, cells: Sequence[str]) -> int:

@@ -42,6 +42,22 @@ def test_the_terminal_has_the_paper_s_value_in_brackets(capsys):
     assert max(map(len, out.splitlines())) <= 110
 
 
+def test_a_narrow_terminal_keeps_the_metrics_that_matter(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "50")
+    names = ["input", "macro_f1", "ez_f1", "nez_f1", "accuracy", "auroc", "ez_fraction_bias"]
+    print_frame(
+        "Title", pd.DataFrame({"method": ["a" * 30], **{name: [0.5] for name in names}}), {}
+    )
+    told = capsys.readouterr()
+    assert told.out.split()[1:4] == ["Method", "Macro-F1", "AUROC"]
+    assert "NEZ-F1" in told.err
+
+
+def test_metrics_have_their_names_in_print_not_those_of_columns():
+    frame = pd.DataFrame({"metric": ["macro_f1", "recall_at_k"], "p": [0.1, 0.2]})
+    assert columns(frame, {})[0].cells == ["Macro-F1", "Recall@true-K"]
+
+
 def test_latex_is_complete_and_escaped():
     text = to_latex(FRAME, FORMATS, "50 % of A_1 & B", "main")
     assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 1

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from epilens.cli.completion import completed
 from epilens.cli.options import (
     DatasetName,
     Jobs,
@@ -30,9 +31,9 @@ def demo(
     ),
     jobs: Jobs = 2,
 ) -> None:
-    """Simulate a small multi-center cohort and show who is in it and what was left out.
+    """Do the main job on a small simulated cohort: describe, run, reproduce, localize.
 
-    A cohort that an earlier demo made is used again.
+    Takes minutes; what an earlier demo made is used again. No patient is behind it.
     """
     from epilens.demo import run_demo
 
@@ -44,7 +45,10 @@ def demo(
 @app.command()
 def simulate(
     out: Annotated[Path, typer.Argument(help="New folder; one BIDS dataset per center goes in.")],
-    shape: Annotated[str, typer.Option(help="tiny, demo or paper (80 patients).")] = "demo",
+    shape: Annotated[
+        str,
+        typer.Option(help="tiny, demo or paper (80 patients).", autocompletion=completed("shapes")),
+    ] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
     jobs: Jobs = 2,
 ) -> None:
@@ -140,7 +144,9 @@ def describe(
             summary = describe_cohort(parts, place, settings, jobs, stores, tick)
     _tell(summary)
     typer.echo(shown(out))
-    next_step("epilens run {} --cubes {}", plan or "paper", out)
+    # Without a plan there are cubes alone, and the shipped one has methods that read more.
+    only = "" if plan else "".join(f" --only {method}" for method in settings.methods)
+    next_step("epilens run {} --cubes {}" + only, plan or "paper", out)
 
 
 def _tell(summary: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from epilens.cli.completion import completed
 from epilens.cli.options import (
     Cubes,
     CubesOfRun,
@@ -15,6 +16,7 @@ from epilens.cli.options import (
     Json,
     LocoRun,
     OnCluster,
+    PlanName,
     RunFolder,
     app,
     next_step,
@@ -23,12 +25,15 @@ from epilens.cli.options import (
 
 @app.command()
 def run(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
+    plan: PlanName,
     cubes: Cubes,
     out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/; a folder or URL.")] = (
         Path("runs")
     ),
-    only: Annotated[list[str] | None, typer.Option(help="Only this method; repeatable.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this method; repeatable.", autocompletion=completed("methods")),
+    ] = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
@@ -73,8 +78,20 @@ def score(
 @app.command()
 def compare(
     folder: RunFolder,
-    a: Annotated[str, typer.Argument(metavar="A", help="A method of the run, e.g. your own.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one, e.g. cdel.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="A method of the run, e.g. your own.",
+            autocompletion=completed("methods"),
+        ),
+    ],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", help="Another one, e.g. cdel.", autocompletion=completed("methods")
+        ),
+    ],
     metric: Annotated[
         list[str] | None, typer.Option(help="E.g. auroc; repeatable. Default: the usual five.")
     ] = None,
@@ -101,7 +118,10 @@ def compare(
 
 @app.command()
 def analyse(
-    name: Annotated[str, typer.Argument(help="See `epilens list analyses`.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="See `epilens list analyses`.", autocompletion=completed("analyses")),
+    ],
     folder: RunFolder,
     cubes: CubesOfRun = None,
     loco: LocoRun = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import epilens
+from epilens.cli.completion import completed
 from epilens.ending import Verbs
 
 app = typer.Typer(
@@ -29,9 +30,25 @@ Roots = Annotated[
     typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders that hold some."),
 ]
 DatasetName = Annotated[
-    str | None, typer.Option("--dataset", help="See `epilens list datasets`. Default: recognised.")
+    str | None,
+    typer.Option(
+        "--dataset",
+        help="See `epilens list datasets`. Default: recognised.",
+        autocompletion=completed("datasets"),
+    ),
 ]
-PlanFile = Annotated[Path | None, typer.Option("--plan", help="TOML plan; default: the paper's.")]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan", help="TOML plan; default: the paper's.", autocompletion=completed("plans")
+    ),
+]
+PlanName = Annotated[
+    Path,
+    typer.Argument(
+        help="TOML plan, or a shipped one by name: paper.", autocompletion=completed("plans")
+    ),
+]
 LabelFile = Annotated[
     Path | None, typer.Option("--labels", help="CSV with patient, channel, is_ez.")
 ]

@@ -13,6 +13,7 @@ from epilens.cli.options import (
     Jobs,
     OnCluster,
     PlanFile,
+    PlanName,
     app,
     model_app,
     next_step,
@@ -22,7 +23,7 @@ from epilens.cli.options import (
 
 @app.command()
 def train(
-    plan: Annotated[Path, typer.Argument(help="TOML plan, or a shipped one by name: paper.")],
+    plan: PlanName,
     cubes: Cubes,
     out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
     method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",

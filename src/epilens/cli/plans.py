@@ -8,13 +8,19 @@ from typing import Annotated
 
 import typer
 
-from epilens.cli.options import DatasetName, Json, app, next_step, plan_app
+from epilens.cli.completion import completed
+from epilens.cli.options import DatasetName, Json, PlanName, app, next_step, plan_app
 from epilens.errors import EpilensError, PlanError, did_you_mean
 
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="datasets, descriptors, methods or analyses")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="datasets, descriptors, methods or analyses", autocompletion=completed("kinds")
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Show what there is."""
@@ -79,7 +85,7 @@ def plan_init(
 
 @plan_app.command("check")
 def plan_check(
-    path: Annotated[Path, typer.Argument(help="TOML plan.")],
+    path: PlanName,
     dataset: DatasetName = None,
 ) -> None:
     """Read a plan, name what is wrong with it, or print its digest.
@@ -103,13 +109,16 @@ def plan_check(
 
 @plan_app.command("diff")
 def plan_diff(
-    first: Annotated[Path, typer.Argument(help="TOML plan.")],
-    second: Annotated[Path, typer.Argument(help="TOML plan.")],
+    first: PlanName,
+    second: PlanName,
 ) -> None:
     """Show the fields in which two plans differ."""
     from epilens.plan import Plan
-    from epilens.terminal import print_table
+    from epilens.terminal import print_table, say
 
     rows = Plan.load(first).differences(Plan.load(second))
-    print_table("Differences", ["field", str(first), str(second)], rows, left=3)
+    if rows:
+        print_table("Differences", ["field", str(first), str(second)], rows, left=3)
+    else:
+        say("no field differs")
     next_step("epilens plan check {}", second)

@@ -99,7 +99,7 @@ DROP = {
     "analyses": ("from", "title"),
     "datasets": ("from", "who", "ez", "licence"),
     "descriptors": ("from", "formula", "of"),
-    "methods": ("from", "reference", "title", "needs"),
+    "methods": ("from", "reference", "title", "needs", "reads"),
 }
 """Columns that go first where the terminal is narrow."""
 

@@ -16,6 +16,8 @@ from epilens.analyses.tables import format_of, heading
 from epilens.terminal import print_table, visible
 
 NOTHING = "–"
+LESS = ("draws", "permutations", "input", "nez_f1", "accuracy", "ez_fraction_bias", "ez_f1")
+"""Columns that go first where the terminal is narrow: what the others tell too."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def _cell(value: Any, name: str, formats: Mapping[str, str]) -> str:
     if pd.isna(value):
         return NOTHING
     if isinstance(value, str):
-        return visible(value)
+        return visible(heading(value) if name == "metric" else value)
     if float(value).is_integer() and pd.api.types.is_integer_dtype(type(value)):
         return str(value)
     return format(value, format_of(name, formats))
@@ -86,7 +88,12 @@ def print_frame(title: str, frame: pd.DataFrame, formats: Mapping[str, str]) -> 
         [cell.replace(" ± ", "±") for cell in row]
         for row in zip(*(column.cells for column in shown), strict=True)
     ]
-    print_table(title, [column.heading for column in shown], rows, left)
+    drop = [column.heading for name in LESS for column in shown if _is(name, column)]
+    print_table(title, [column.heading for column in shown], rows, left, drop)
+
+
+def _is(name: str, column: Column) -> bool:
+    return column.heading.removesuffix(" [paper]") == heading(name)
 
 
 def to_markdown(frame: pd.DataFrame, formats: Mapping[str, str]) -> str:
