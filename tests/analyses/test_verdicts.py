@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from epilens.analyses import bootstrap, demographics, permutation, rich_inputs
+from epilens.analyses import (
+    bootstrap,
+    centers,
+    demographics,
+    loco_bootstrap,
+    permutation,
+    quantile,
+    ranking,
+    rich_inputs,
+)
 from epilens.analyses.verdicts import FEWEST, Outcome, judged, told, verdict, versus, versus_best
 from epilens.evaluation.resampling import Comparison
 
@@ -91,6 +100,44 @@ def test_richer_inputs_that_may_be_better_are_not_called_better():
     assert outcome(-0.1, 0.05) is Outcome.AGREE
     assert outcome(-0.05, 0.1) is Outcome.SPREAD
     assert outcome(0.05, 0.1) is Outcome.DIFFER
+
+
+def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
+    def outcome(low, high, patients=20):
+        frame = pd.DataFrame({"quantile": [0.05, 0.10, 0.20], "macro_f1": [0.5, 0.5, 0.5]})
+        frame.attrs["compared"] = [comparison(low, high, patients)]
+        return quantile.claim(frame).outcome
+
+    assert outcome(-0.0009, 0.0011) is Outcome.AGREE
+    assert outcome(0.0001, 0.0011) is Outcome.AGREE  # told apart, and as small as in the paper
+    assert outcome(-0.1, 0.2) is Outcome.SPREAD  # that nobody can tell is no agreement
+    assert outcome(0.01, 0.02) is Outcome.DIFFER
+    assert outcome(-0.0009, 0.0011, FEWEST - 1) is Outcome.NOTHING
+
+
+@pytest.mark.parametrize("analysis", [centers, loco_bootstrap])
+def test_centers_with_few_patients_are_not_counted(analysis):
+    rows = [("A", "prq", 0.5, False), ("A", "cdel", 0.6, True)]
+    frame = pd.DataFrame(rows, columns=["center", "method", "macro_f1", "best"])
+    frame.attrs["compared"] = [comparison(0.1, 0.2, FEWEST - 1)]
+    few = analysis.claim(frame)
+    assert few.outcome is Outcome.NOTHING
+    assert "no interval tells, with fewer than 5 patients" in str(few)
+    assert "0 of 0" not in str(few)
+    frame.attrs["compared"] = [comparison(0.1, 0.2)]
+    assert "in 1 of 1 with 5 patients or more" in str(analysis.claim(frame))
+
+
+def test_a_verdict_says_what_lies_on_the_other_side():
+    values = {m: [0.5, 0.4, 0.6] for m in ranking.METRICS}
+    frame = pd.DataFrame({"method": ["prq", "bcr", "cdel"], **values})
+    frame.attrs["compared"] = [comparison(-0.2, -0.1), comparison(0.1, 0.2)]
+    told = ranking.claim(frame)
+    assert told.outcome is Outcome.DIFFER
+    assert "1 in the paper's direction and 1 against it" in told.here
+    rows = [vars(comparison(-0.1, 0.02)), vars(comparison(-0.2, -0.1))]
+    frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
+    assert "above zero in none, below zero in 1 (EZ-F1) of 2" in str(bootstrap.claim(frame))
 
 
 def test_patients_whom_the_paper_does_not_name_are_not_compared():

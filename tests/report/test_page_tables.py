@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from epilens.analyses import Analysis
+from epilens.analyses import Analysis, cross_seizure, objective_variants
 from epilens.analyses.loco import wide
 from epilens.report.page_tables import FOLDED, page_columns, page_table
 
@@ -88,3 +88,45 @@ def test_long_tables_are_closed_at_first():
     long = pd.DataFrame({"patient": [f"sub-{i}" for i in range(FOLDED + 1)]})
     assert page_table(long, analysis()).startswith(f"<details><summary>{FOLDED + 1} rows")
     assert page_table(long.head(3), analysis()).startswith("<table>")
+
+
+def test_every_group_has_a_best_of_its_own():
+    frame = pd.DataFrame({"seed": [1, 1, 2, 2], "macro_f1": [0.3, 0.2, 0.5, 0.6]})
+    _, macro = page_columns(frame, analysis(higher=("macro_f1",), within="seed"))
+    assert macro.best == [True, False, False, True]
+
+
+def test_objectives_have_seeds_as_columns():
+    rows = [
+        (variant, seed, value, 0.6)
+        for variant, values in (("full", (0.5, 0.7, 0.6)), ("part", (0.6, 0.5, 0.55)))
+        for seed, value in zip(("42", "52", "mean"), values, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["variant", "seed", "macro_f1", "paper_macro_f1"])
+    (row,) = objective_variants.ENTRIES
+    shown = list(page_columns(row.wide(frame), row))
+    assert [column.heading for column in shown] == ["Variant", "Seed 42", "Seed 52", "Mean"]
+    assert shown[1].own == ["0.5000", "0.6000"]
+    assert shown[1].paper == ["0.6000", "0.6000"]
+    assert [column.best for column in shown[1:]] == [[False, True], [True, False], [True, False]]
+
+
+def test_seizures_have_metrics_as_columns_and_intervals_below():
+    rows = [
+        (method, metric, seizures, value, 0.01, 4, 0.02, 0.0, 0.04, np.nan, np.nan)
+        for method in ("prq", "cdel")
+        for metric in cross_seizure.METRICS
+        for seizures, value in (("one", 0.5), ("two", 0.6), ("all", 0.7))
+    ]
+    names = ["method", "metric", "seizures", "value", "value_sd", "patients", "gain", "low", "high"]
+    frame = pd.DataFrame(rows, columns=[*names, "paper_value", "paper_value_sd"])
+    (row,) = cross_seizure.ENTRIES
+    method, seizures, macro, *_ = page_columns(row.wide(frame), row)
+    assert method.own == ["PRQ-Net"] * 3 + ["CDEL"] * 3
+    assert seizures.own == ["one", "two", "all"] * 2
+    assert macro.heading == "Macro-F1"
+    assert macro.own[:2] == ["0.5000 ± 0.0100", "0.6000 ± 0.0100"]
+    assert macro.best == [False, False, True] * 2
+    as_printed, with_intervals = page_table(frame, row).split("<details>")
+    assert "to +0.0400" not in as_printed
+    assert "+0.0200 (+0.0000 to +0.0400)" in with_intervals

@@ -46,10 +46,13 @@ class Analysis:
     higher: tuple[str, ...] = ()
     """Columns in which the highest is the best, which pages mark; the first one sorts the rows if
     the paper's order has no meaning of its own (`sorted_by`)."""
+    within: str = ""
+    """Column whose values have a best row each, e.g. every center; empty: one best of all rows."""
     sorted_by: str = ""
     """Column by which pages sort the rows, highest first; empty: as they are."""
     wide: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """The frame as the paper prints it, where that is not as it is computed."""
+    """The frame as the paper prints it, where that is not as it is computed. Of its numbers the
+    highest are the best."""
     draw: Callable[[pd.DataFrame, Sequence[Axes]], None] | None = None
     """Fills as many Axes as it has panels; writes nothing."""
     panels: int = 1

@@ -10,7 +10,7 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above
-from epilens.analyses.tables import HEADINGS, paper_rows
+from epilens.analyses.tables import HEADINGS, heading, paper_rows
 from epilens.analyses.verdicts import Verdict, judged, verdict
 from epilens.evaluation.resampling import Comparison, compare_scores
 from epilens.evaluation.run import Run
@@ -67,13 +67,17 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
 def claim(frame: pd.DataFrame) -> Verdict:
     """All intervals lie above zero."""
     above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
-    names = ", ".join(HEADINGS[metric] for metric in above) or "none"
+    below = frame.loc[frame["high"] < 0, "metric"]
     return verdict(
         judged(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
-        f"above zero in {len(above)} of {len(frame)} ({names}), {int(frame['patients'].min())} "
-        "patients",
+        f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)}, "
+        f"{int(frame['patients'].min())} patients",
     )
+
+
+def _listed(metrics: pd.Series) -> str:
+    return f"{len(metrics)} ({', '.join(map(heading, metrics))})" if len(metrics) else "none"
 
 
 ENTRIES = (

@@ -18,7 +18,15 @@ from epilens.analyses.tables import (
     paper_rows,
     title_of,
 )
-from epilens.analyses.verdicts import Verdict, judged, verdict, versus_best
+from epilens.analyses.verdicts import (
+    FEWEST,
+    TOO_FEW,
+    Verdict,
+    judged,
+    telling,
+    verdict,
+    versus_best,
+)
 from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
@@ -72,12 +80,22 @@ def claim(frame: pd.DataFrame) -> Verdict:
     leaders = frame[frame["best"]]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     centers = frame["center"].nunique()
-    beyond = sum(c is not None and c.low > 0 for c in frame.attrs["compared"])
     return verdict(
         judged(frame.attrs["compared"]),
         "CDEL has the highest out-of-fold Macro-F1 in all four centers",
         f"in {len(won)} of {centers} ({', '.join(won) or 'none'}), {frame['method'].nunique()} "
-        f"methods compared; beyond the spread over patients in {beyond}",
+        f"methods compared; {_beyond(frame)}",
+    )
+
+
+def _beyond(frame: pd.DataFrame) -> str:
+    compared = telling(frame.attrs["compared"])
+    if not compared:
+        return f"in every center {TOO_FEW}"
+    beyond = sum(c.low > 0 for c in compared)
+    return (
+        f"beyond the spread over patients in {beyond} of {len(compared)} with {FEWEST} patients or "
+        "more"
     )
 
 

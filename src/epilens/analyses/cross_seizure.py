@@ -73,6 +73,19 @@ def _gain(scores: pd.DataFrame, method: str, metric: str, condition: str) -> dic
     return gain | {"patients": comparison.patients}
 
 
+def wide(frame: pd.DataFrame) -> pd.DataFrame:
+    """As the paper prints it: a row per model and number of seizures, metrics as columns."""
+    forms = {"value": "{}", "value_sd": "{}_sd"}
+    forms |= {f"paper_{name}": f"paper_{form}" for name, form in forms.items()}
+    parts = [
+        frame[frame["metric"] == metric]
+        .set_index(["method", "seizures"])[list(forms)]
+        .rename(columns={name: form.format(metric) for name, form in forms.items()})
+        for metric in METRICS
+    ]
+    return pd.concat(parts, axis=1).reset_index()
+
+
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     """Macro-F1 of the three models, mean and SD over seeds."""
     (ax,) = axes
@@ -121,6 +134,8 @@ ENTRIES = (
         reads=("cubes",),
         keys=("method", "metric", "seizures"),
         paper=PAPER,
+        wide=wide,
+        within="method",
         formats={"gain": "+.4f", "low": "+.4f", "high": "+.4f", "patients": ".0f"},
         draw=draw,
     ),

@@ -10,7 +10,16 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above, short_center, style_of
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of
-from epilens.analyses.verdicts import Outcome, Verdict, judged, verdict, versus_best
+from epilens.analyses.verdicts import (
+    FEWEST,
+    TOO_FEW,
+    Outcome,
+    Verdict,
+    judged,
+    telling,
+    verdict,
+    versus_best,
+)
 from epilens.evaluation.resampling import bootstrap, interval, patient_means
 from epilens.evaluation.run import Run
 
@@ -93,14 +102,19 @@ def claim(frame: pd.DataFrame) -> Verdict:
         outcome,
         "CDEL has the highest point estimate in three of four held-out centers, all intervals "
         "overlapping",
-        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); the difference from the "
-        f"next one lies beyond the spread over patients in {_beyond(frame)}",
+        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); {_beyond(frame)}",
     )
 
 
-def _beyond(frame: pd.DataFrame) -> int:
-    compared = [c for c in frame.attrs["compared"] if c is not None]
-    return sum(not c.low <= 0 <= c.high for c in compared)
+def _beyond(frame: pd.DataFrame) -> str:
+    compared = telling(frame.attrs["compared"])
+    if not compared:
+        return f"in every center {TOO_FEW}"
+    apart = sum(not c.low <= 0 <= c.high for c in compared)
+    return (
+        f"its difference from the best of the others lies beyond the spread over patients in "
+        f"{apart} of {len(compared)} with {FEWEST} patients or more"
+    )
 
 
 ENTRIES = (
@@ -114,6 +128,8 @@ ENTRIES = (
         reads=("loco",),
         keys=("center", "method"),
         paper=PAPER,
+        higher=("macro_f1",),
+        within="center",
         formats={"patients": ".0f", "draws": ".0f"},
         draw=draw,
     ),

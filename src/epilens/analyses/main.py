@@ -74,7 +74,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
             CLAIMED.items(), leaders, frame.attrs["compared"], strict=True
         )
     )
-    absent = [method for method in PAPER["method"] if method not in set(frame["method"])]
+    absent = [title_of(m) for m in PAPER["method"] if m not in set(frame["method"])]
     without = f"; not in this run: {', '.join(absent)}" if absent else ""
     return verdict(
         judged(frame.attrs["compared"]),

@@ -70,8 +70,8 @@ def claim(frame: pd.DataFrame) -> Verdict:
         _outcome(float(row["p"])),
         "shuffling BCR-Net within patients lowers Macro-F1 from 0.6371 to 0.6068 on average, p = "
         "0.001",
-        f"from {row['observed']:.4f} to {row['null_mean']:.4f}, p = {row['p']:.3f}; p is below "
-        f"0.05 for {', '.join(also) + ' too' if also else 'no other metric'}",
+        f"from {row['observed']:.4f} to {row['null_mean']:.4f}, p = {row['p']:.3f}; of the other "
+        f"metrics, p is below 0.05 for {', '.join(also) or 'none'}",
     )
 
 

@@ -6,7 +6,8 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.tables import by_method, paper_rows, with_sd
-from epilens.analyses.verdicts import Outcome, Verdict, told, verdict, versus
+from epilens.analyses.verdicts import TOO_FEW, Outcome, Verdict, telling, told, verdict, versus
+from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 
 METRICS = ("macro_f1", "ez_f1", "accuracy", "auroc", "ez_auprc")
@@ -36,14 +37,22 @@ def claim(frame: pd.DataFrame) -> Verdict:
     """The quantile hardly matters: changes stay within the spread over seeds."""
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
-    compared = [c for c in frame.attrs["compared"] if c is not None]
-    apart = [c for c in compared if not c.low <= 0 <= c.high and abs(c.estimate) > LARGEST_CHANGE]
-    outcome = Outcome.DIFFER if apart else Outcome.AGREE
+    compared = telling(frame.attrs["compared"])
     return verdict(
-        outcome if compared else Outcome.NOTHING,
+        _outcome(compared),
         f"Macro-F1 stays within {LARGEST_CHANGE} of Q10, less than one SD over seeds",
-        f"it stays within {change:.4f}; {'; '.join(told(c, 4) for c in compared)}",
+        f"it stays within {change:.4f}; {'; '.join(told(c, 4) for c in compared) or TOO_FEW}",
     )
+
+
+def _outcome(compared: list[Comparison]) -> Outcome:
+    """Of "it hardly matters": changes as small as the paper's, larger ones, or nobody can tell."""
+    if not compared:
+        return Outcome.NOTHING
+    larger = [c for c in compared if round(abs(c.estimate), 4) > LARGEST_CHANGE]
+    if any(not c.low <= 0 <= c.high for c in larger):
+        return Outcome.DIFFER
+    return Outcome.SPREAD if larger else Outcome.AGREE
 
 
 ENTRIES = (

@@ -6,7 +6,8 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.tables import CORE, HEADINGS, best, by_method, paper_rows, with_sd
-from epilens.analyses.verdicts import Verdict, judged, verdict, versus
+from epilens.analyses.verdicts import TOO_FEW, Verdict, judged, telling, verdict, versus
+from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 
 METRICS = ("mrr_ez", "recall_at_k", "top1_ez", "ez_auprc", "ndcg_ez")
@@ -37,13 +38,21 @@ def claim(frame: pd.DataFrame) -> Verdict:
         if values.loc["prq", metric] < values.loc["cdel", metric] < values.loc["bcr", metric]
     ]
     names = ", ".join(HEADINGS[metric] for metric in leads) or "none"
-    beyond = sum(c is not None and c.low > 0 for c in frame.attrs["compared"])
     return verdict(
         judged(frame.attrs["compared"]),
         "BCR-Net ranks EZ channels best in all five metrics, CDEL second, PRQ-Net third",
         f"BCR-Net is best in {len(leads)} of {len(METRICS)} ({names}), CDEL lies between the two "
-        f"in {len(between)}; beyond the spread over patients are {beyond} of {2 * len(METRICS)} "
-        "differences in the paper's direction",
+        f"in {len(between)}; {_beyond(telling(frame.attrs['compared']))}",
+    )
+
+
+def _beyond(compared: list[Comparison]) -> str:
+    if not compared:
+        return TOO_FEW
+    along, against = sum(c.low > 0 for c in compared), sum(c.high < 0 for c in compared)
+    return (
+        f"of {len(compared)} differences between neighbours, beyond the spread over patients are "
+        f"{along} in the paper's direction and {against} against it"
     )
 
 

@@ -88,9 +88,11 @@ def claim(frame: pd.DataFrame) -> str:
     """Which scores are the best probabilities."""
     lowest = str(frame.loc[frame["brier"].idxmin(), "method"])
     nearest = str(frame.loc[frame["calibration_error"].idxmin(), "method"])
+    skilled = best(frame, "skill")
+    other = f", by {title_of(skilled)}" if skilled != lowest else ""
     return (
-        f"Beyond the paper. Lowest Brier score: {title_of(lowest)} ({frame['brier'].min():.3f}, "
-        f"skill {frame['skill'].max():+.3f}, highest skill: {title_of(best(frame, 'skill'))}); "
+        f"Beyond the paper. Lowest Brier score: {title_of(lowest)} ({frame['brier'].min():.3f}; "
+        f"highest skill {frame['skill'].max():+.3f}{other}); "
         f"smallest calibration error: {title_of(nearest)} ({frame['calibration_error'].min():.3f})."
     )
 

@@ -24,6 +24,9 @@ FEWEST = 5
 """Patients without whom an interval says nothing."""
 
 
+TOO_FEW = f"no interval tells, with fewer than {FEWEST} patients"
+
+
 class Outcome(StrEnum):
     """What a verdict ends with."""
 
@@ -62,10 +65,15 @@ def verdict(outcome: Outcome | bool, paper: str, here: str) -> Verdict:
     return Verdict(outcome, paper, here)
 
 
+def telling(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
+    """Those that say something: defined, and of enough patients."""
+    known = [c for c in comparisons if c is not None and not isnan(c.estimate)]
+    return [c for c in known if c.patients >= FEWEST]
+
+
 def judged(comparisons: Iterable[Comparison | None]) -> Outcome:
     """Of "each first beats its second": all intervals above zero, one below, or neither."""
-    known = [c for c in comparisons if c is not None and not isnan(c.estimate)]
-    known = [c for c in known if c.patients >= FEWEST]
+    known = telling(comparisons)
     if not known:
         return Outcome.NOTHING
     if any(c.high < 0 for c in known):

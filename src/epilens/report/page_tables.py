@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.tables import heading, title_of
+from epilens.analyses.tables import HEADINGS, heading, title_of
 from epilens.report.tables import NOTHING, columns
 
 FOLDED = 30
@@ -40,17 +40,25 @@ def page_table(frame: pd.DataFrame, analysis: Analysis) -> str:
     if analysis.sorted_by in shown:
         shown = shown.sort_values(analysis.sorted_by, ascending=False, kind="stable")
     table = _html(list(page_columns(shown.reset_index(drop=True), analysis)))
-    if len(shown) <= FOLDED:
-        return table
-    return f"<details><summary>{len(shown)} rows</summary>{table}</details>"
+    if len(shown) > FOLDED:
+        return _folded(f"{len(shown)} rows", table)
+    if analysis.wide and {"low", "high"} <= set(frame):  # for which the paper's form has no room
+        as_computed = replace(analysis, wide=None)
+        return table + _folded("with intervals", _html(list(page_columns(frame, as_computed))))
+    return table
+
+
+def _folded(summary: str, table: str) -> str:
+    return f"<details><summary>{summary}</summary>{table}</details>"
 
 
 def page_columns(frame: pd.DataFrame, analysis: Analysis) -> Iterator[PageColumn]:
     """Columns with intervals and the paper's values joined to what they belong to."""
+    groups = frame[analysis.within] if analysis.within else None
     own, paper = _texts(frame, analysis)
     joined = {"low", "high"} if {"low", "high"} <= set(own) else set()
     carrier = list(own)[list(own).index("low") - 1] if joined else ""
-    higher = set(analysis.higher) | (_centers(frame) if analysis.wide else set())
+    higher = set(analysis.higher) | (_numbers(frame) if analysis.wide else set())
     for name, cells in own.items():
         if name in joined or (name == "method" and "title" in own):
             continue
@@ -59,7 +67,7 @@ def page_columns(frame: pd.DataFrame, analysis: Analysis) -> Iterator[PageColumn
             cells = _with_interval(cells, own)
             theirs = _with_interval(theirs, paper) if "low" in paper else theirs
         numbers = pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool
-        best = _best(frame[name]) if name in higher else [False] * len(cells)
+        best = _best(frame[name], groups) if name in higher else [False] * len(cells)
         theirs = ["" if cell == NOTHING else cell for cell in theirs]
         yield PageColumn(_heading(name, analysis), _named(name, cells), theirs, numbers, best)
 
@@ -84,9 +92,9 @@ def _texts(
     return own | alone, beside
 
 
-def _centers(frame: pd.DataFrame) -> set[str]:
-    """Columns of a wide table that are centers."""
-    return {n for n in frame if f"{n}_sd" in frame and not n.startswith("paper_")}
+def _numbers(frame: pd.DataFrame) -> set[str]:
+    """Columns of a wide table that are numbers of ours."""
+    return {n for n in frame.select_dtypes("number") if not n.startswith("paper_")}
 
 
 def _with_interval(cells: list[str], beside: dict[str, list[str]]) -> list[str]:
@@ -96,14 +104,17 @@ def _with_interval(cells: list[str], beside: dict[str, list[str]]) -> list[str]:
     ]
 
 
-def _best(values: pd.Series) -> list[bool]:
-    """The highest, unless all are the same or only one is there."""
+def _best(values: pd.Series, groups: pd.Series | None) -> list[bool]:
+    """The highest, of each group if there are some, unless all are the same or one is alone."""
+    if groups is not None:
+        parts = [pd.Series(_best(v, None), v.index) for _, v in values.groupby(groups, sort=False)]
+        return pd.concat(parts).reindex(values.index).tolist()
     known = values.dropna()
     return (values == known.max()).tolist() if known.nunique() > 1 else [False] * len(values)
 
 
 def _heading(name: str, analysis: Analysis) -> str:
-    if analysis.wide and name not in ("method", "title"):
+    if analysis.wide and name not in HEADINGS:
         return name[:1].upper() + name[1:]  # a center's own name
     return heading(name)
 

@@ -20,6 +20,7 @@ from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
 from epilens.storage import own_file, write_atomically
 
+PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 _SIGN = '<meta name="generator" content="EpiLENS">'
 _MARKS = {
     Outcome.AGREE: ("agree", "agrees"),
@@ -66,6 +67,7 @@ def page(findings: Findings, links: bool = False) -> str:
         "LINKS": "".join(_link(findings, name) for name in shown),
         "SECTIONS": "\n".join(sections),
         "GLOSSARY": _glossary(),
+        "PAPER": PAPER,
         "VERSION": html.escape(version("epilens")),
     }
     # In one pass, so that nothing inside a piece is taken for a placeholder.
@@ -141,7 +143,8 @@ def _facts(run: Run) -> str:
 def _picture(findings: Findings, figure: PaperFigure) -> str:
     """A figure under its own heading; its panels link the tables of their numbers."""
     coded = base64.b64encode(figure_bytes(findings, figure.name, "svg")).decode()
-    about = html.escape(f"{figure.shows}: {figure.title}")
+    shows = figure.shows[:1].upper() + figure.shows[1:]
+    about = html.escape(f"{shows}: {figure.title}")
     tables = ", ".join(
         f'<a href="#{name}">{html.escape(ANALYSES[name].title)}</a>' for name in figure.analyses
     )
@@ -192,8 +195,9 @@ _PAGE = """<!doctype html>
 <div class="caveats">@CAVEATS@</div>
 <div class="tally">@TALLY@</div>
 <dl class="facts">@FACTS@</dl>
-<p>Brown numbers are what the paper reports on its 80 patients of four centers; bold ones are the
-best of their column. <a href="#glossary">What the words mean</a></p>
+<p>Brown numbers are what <a href="@PAPER@" rel="noreferrer">the paper</a> reports on its 80
+patients of four centers; bold ones are the best of their column.
+<a href="#glossary">What the words mean</a></p>
 <nav><ul>@LINKS@</ul></nav>
 @SECTIONS@
 <section id="glossary"><h2>What the words mean</h2><dl class="words">@GLOSSARY@</dl></section>
