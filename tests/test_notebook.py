@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -35,6 +36,16 @@ def test_the_package_shows_its_public_names_and_nothing_else():
 @pytest.mark.parametrize("name", epilens.__all__)
 def test_every_public_name_teaches_with_an_example(name):
     assert ">>> " in getattr(epilens, name).__doc__
+
+
+@pytest.mark.parametrize("name", [n for n in epilens.__all__ if n[0].islower()])
+def test_every_public_function_says_what_it_takes_and_gives(name):
+    function = getattr(epilens, name)
+    about = inspect.getdoc(function)
+    assert "\nReturns\n-------\n" in about
+    lines = re.findall(r"^(\w[\w, ]*) : ", about.partition("\nParameters\n")[2], re.MULTILINE)
+    told = {parameter for line in lines for parameter in line.split(", ")}
+    assert told == set(inspect.signature(function).parameters)
 
 
 def test_type_information_ships():
@@ -80,6 +91,12 @@ def test_a_cohort(tmp_path):
     save(cube, tmp_path / "sub-01.zarr.zip")
     cohort = Cohort({"sub-01": tmp_path / "sub-01.zarr.zip"})
     assert repr(cohort) == "Cohort(1 patients, the first 'sub-01')"
+    assert "<svg" not in cohort._repr_html_()
+    cube.attrs["channels"] = 4
+    save(cube, tmp_path / "sub-02.zarr.zip")
+    some = Cohort({name: tmp_path / f"{name}.zarr.zip" for name in ("sub-01", "sub-02")})
+    assert some._repr_html_().count("<rect") == 1  # of the one that says how many
+    assert "<small>channels by patient</small>" in some._repr_html_()
     assert is_harmless(cohort._repr_html_())
     assert "clinical evidence" in cohort._repr_html_()
     assert cohort[0].identical(cohort["sub-01"])
@@ -96,6 +113,7 @@ def test_a_run():
     per_patient = run.scores.query("method == 'rbf-svm'")["auroc"]
     assert table.loc["rbf-svm", "auroc"] == pytest.approx(per_patient.mean())
     assert "For research, not for diagnosis." in run._repr_html_()
+    assert run._repr_html_().count("<rect") == 2  # one for each method
     with pytest.raises(LedgerError, match="Did you mean 'rbf-svm'"):
         run["rbf-swm"]
 

@@ -39,7 +39,7 @@ def card(
 
 
 def bars(values: Sequence[float], title: str) -> str:
-    """An inline picture: one bar for each value between 0 and the largest."""
+    """An inline picture, its title below: one bar for each value between 0 and the largest."""
     top = max([value for value in values if value == value], default=0.0) or 1.0
     width, height = 6, 40
     drawn = "".join(
@@ -50,8 +50,8 @@ def bars(values: Sequence[float], title: str) -> str:
     )
     wide = max(1, len(values)) * width
     return (
-        f'<svg role="img" width="{wide}" height="{height}" viewBox="0 0 {wide} {height}">'
-        f"<title>{_text(title)}</title>{drawn}</svg>"
+        f'<div><svg role="img" width="{wide}" height="{height}" viewBox="0 0 {wide} {height}">'
+        f"<title>{_text(title)}</title>{drawn}</svg><br><small>{_text(title)}</small></div>"
     )
 
 

@@ -494,6 +494,17 @@ class Plan(Section):
 class Runtime:
     """Where and how a job runs; never changes a number.
 
+    Parameters
+    ----------
+    out : path or str
+        Folder, or the URL of a store.
+    jobs : int
+        Processes.
+    only : names
+        Methods to run; none: the plan's.
+    tick : function of (note, steps)
+        Told of every cell that is done.
+
     Examples
     --------
     >>> Runtime(out=Path("runs"), jobs=2, only=("cdel",)).jobs  # processes
@@ -501,10 +512,8 @@ class Runtime:
     """
 
     out: Path | str = Path("runs")
-    """Folder, or URL of a store."""
     jobs: int = 1
     only: tuple[str, ...] = ()
-    """Methods to run; empty: the plan's."""
     tick: Ticks | StepFunction = field(default_factory=Ticks)
 
 

@@ -116,8 +116,9 @@ def test_patients_with_one_class_are_left_out_of_a_ranking_metric_and_not_counte
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("cdel", "prq", "f1"), "expected one of the metrics macro_f1.*found 'f1'"),
-        (("cdel", "svm", "ez_f1"), "expected the method 'svm' in the ledger, found cdel"),
+        (("cdel", "prq", "f1"), "expected a metric, found 'f1'. Known: .*, macro_f1, "),
+        (("cdel", "prq", "aurok"), "expected a metric, found 'aurok'. Did you mean 'auroc'"),
+        (("cdel", "svm", "ez_f1"), "the method 'svm' in the ledger.* Known: bcr, cdel, prq"),
     ],
 )
 def test_compare_refuses_what_it_does_not_know(ledger, arguments, message):

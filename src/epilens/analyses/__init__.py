@@ -66,6 +66,18 @@ def analyse(name: str, run: Run | str | Path) -> pd.DataFrame:
 
     What it needs and is not there is refused, with the command that makes it.
 
+    Parameters
+    ----------
+    name : str
+        A row of `epilens list analyses`.
+    run : Run or path
+        What `epilens run` wrote; `open_run` also takes cubes and the leave-one-center-out run.
+
+    Returns
+    -------
+    DataFrame
+        Numbers of this run, SDs over seeds in columns `…_sd`, the paper's in columns `paper_…`.
+
     Examples
     --------
     >>> from epilens.testing import make_run

@@ -66,6 +66,12 @@ def propose_onsets(
     tick : callable
         Told of every piece that is read.
 
+    Returns
+    -------
+    tuple of OnsetCandidate
+        `onset_s`, in seconds from the recording's start, how sure it is, and which contacts began
+        first; empty where nothing was found.
+
     Examples
     --------
     >>> from epilens.testing import make_recording

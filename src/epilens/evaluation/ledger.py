@@ -96,6 +96,18 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
     On ledgers the channels are matched by key, and the threshold is chosen on the fused validation
     scores of each seed and fold.
 
+    Parameters
+    ----------
+    prq, bcr : arrays of the same shape, or ledgers of the same channels
+        Probabilities of NEZ, between 0 and 1; of a ledger, its column `p_nez`.
+    weight : float
+        Of BCR-Net, between 0 and 1. Default: the paper's, locked before test.
+
+    Returns
+    -------
+    array or DataFrame
+        Like what was given; a ledger is named `cdel`.
+
     Examples
     --------
     >>> import numpy as np

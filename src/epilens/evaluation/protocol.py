@@ -56,6 +56,20 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods. Of a
     run whose `runtime.out` is a URL, the folder is a copy on this machine.
 
+    Parameters
+    ----------
+    plan : Plan
+        Methods, seeds and splits.
+    cohort : Cohort
+        Patients with labels, and what else the methods read (`epilens describe --plan`).
+    runtime : Runtime
+        Where to, on how many processes, which of the methods. Default: all, to `runs`, on one.
+
+    Returns
+    -------
+    Path
+        `runtime.out / plan.name`, for `open_run`.
+
     Examples
     --------
     >>> from pathlib import Path

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from epilens.arrays import Bools, Floats
-from epilens.errors import LedgerError
+from epilens.errors import LedgerError, did_you_mean
 from epilens.evaluation.scoring import METRICS, score
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.thresholds import confusion_metrics
@@ -74,7 +74,17 @@ def compare(
     >>> difference.patients, difference.low <= difference.estimate <= difference.high
     (8, True)
     """
+    for method in (a, b):
+        _check_method(ledger, method)
     return compare_scores(score(ledger[ledger["method"].isin([a, b])]), a, b, metric, draws, seed)
+
+
+def _check_method(rows: pd.DataFrame, method: str) -> None:
+    if not (rows["method"] == method).any():
+        raise LedgerError(
+            f"compare: expected the method {method!r} in the ledger, found no row of it. "
+            f"{did_you_mean(method, set(rows['method']))}"
+        )
 
 
 def compare_scores(
@@ -116,15 +126,10 @@ def patient_means(scores: pd.DataFrame, method: str, metric: str) -> pd.Series:
     """One metric of one method by patient, averaged over seeds; NaN where it is undefined."""
     if metric not in METRICS:
         raise LedgerError(
-            f"compare: expected one of the metrics {', '.join(METRICS)}, found {metric!r}."
+            f"compare: expected a metric, found {metric!r}. {did_you_mean(metric, METRICS)}"
         )
-    rows = scores[scores["method"] == method]
-    if not len(rows):
-        raise LedgerError(
-            f"compare: expected the method {method!r} in the ledger, found "
-            f"{', '.join(dict.fromkeys(scores['method'])) or 'none'}."
-        )
-    return rows.groupby("patient")[metric].mean()
+    _check_method(scores, method)
+    return scores[scores["method"] == method].groupby("patient")[metric].mean()
 
 
 def bootstrap(values: ArrayLike, draws: int = 10_000, seed: int = 0) -> Floats:

@@ -31,7 +31,7 @@ from epilens.evidence.files import Cohort, open_cohort
 from epilens.faults import told
 from epilens.kept_here import origin_of
 from epilens.mirror import fetched, place_at, relative_place
-from epilens.notebook import card
+from epilens.notebook import bars, card
 from epilens.plan import Plan
 from epilens.provenance import digest_of
 from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
@@ -147,7 +147,8 @@ class Run:
         columns = ["method", "macro_f1", "ez_f1", "auroc", "ez_auprc"]
         table = self.score()[columns].sort_values("auroc", ascending=False)
         facts = {"patients": len(self.setting["patients"]), "methods": len(self)}
-        return card(f"Run {self.folder.name}", facts, table, notes=self.caveats)
+        picture = bars(table["auroc"].tolist(), "AUROC by method, in the order of the table")
+        return card(f"Run {self.folder.name}", facts, table, picture, self.caveats)
 
     @property
     def methods(self) -> list[str]:
@@ -306,6 +307,20 @@ def open_run(
 
     Each is a folder, or the URL of a store. If they are not given: the cubes are looked for where
     the run found them, the other run beside it (not beside a URL).
+
+    Parameters
+    ----------
+    folder : path or str
+        What `epilens run` wrote, or `run` returned.
+    cubes : path or str
+        Of the same patients.
+    loco : path or str
+        A run of the same patients whose plan leaves out one center at a time.
+
+    Returns
+    -------
+    Run
+        `.score()`, `.scores` and `.ledger` are pandas frames; `run[method]` are the ledger's rows.
 
     Examples
     --------

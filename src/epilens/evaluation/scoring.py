@@ -115,6 +115,11 @@ def score(ledger: pd.DataFrame) -> pd.DataFrame:
         Rows of `Run.ledger`: method, seed, fold, partition, patient, channel, center, is_ez, p_nez,
         threshold. Only the partition `test` counts.
 
+    Returns
+    -------
+    DataFrame
+        Metrics lie between 0 and 1; NaN where a patient has none, e.g. AUROC without EZ channels.
+
     Examples
     --------
     >>> from epilens.testing import make_run

@@ -30,7 +30,7 @@ from epilens.data.sidecars import natural
 from epilens.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.evidence.cube import check, joined
 from epilens.mirror import fetched
-from epilens.notebook import RESEARCH, SIMULATED, card
+from epilens.notebook import RESEARCH, SIMULATED, bars, card
 from epilens.storage import own_file, replace_file
 
 if TYPE_CHECKING:
@@ -336,7 +336,9 @@ class Cohort(Mapping[str, xr.Dataset]):
         facts = {"patients": len(self), "centers": table["center"].nunique()}
         simulated = bool(table["simulated"].fillna(False).any())
         known = table.drop(columns="simulated").dropna(axis="columns", how="all")
-        return card("Cohort", facts, known, notes=[SIMULATED] * simulated + [RESEARCH])
+        counts = pd.to_numeric(table["channels"]).tolist()  # NaN of cubes that do not say
+        picture = bars(counts, "channels by patient") if "channels" in known else ""
+        return card("Cohort", facts, known, picture, [SIMULATED] * simulated + [RESEARCH])
 
 
 def cubes_in(folder: str | Path) -> dict[str, Path]:
@@ -347,6 +349,17 @@ def cubes_in(folder: str | Path) -> dict[str, Path]:
 
 def open_cohort(path: str | Path) -> Cohort:
     """The cubes of a folder, or of a store with a URL, that `epilens describe` wrote.
+
+    Parameters
+    ----------
+    path : path or str
+        Folder, or the URL of a store.
+
+    Returns
+    -------
+    Cohort
+        Patients by name or place, each a cube (`xarray.Dataset`) that is read when it is asked for;
+        `.table` has a row per patient.
 
     Examples
     --------

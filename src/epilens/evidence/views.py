@@ -27,6 +27,19 @@ def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
     channel, seizure or label can enter them. σ is the population value; where the reference does
     not vary at all, Z-Δ is 0. What is not valid is 0.
 
+    Parameters
+    ----------
+    cube : xarray.Dataset
+        Of one patient, from `describe` or a `Cohort`.
+    eps : float
+        Keeps LOG-R and the division by σ defined.
+
+    Returns
+    -------
+    xarray.DataArray
+        Over (seizure, window, channel, view, descriptor): ABS and Δ in the descriptor's unit, Z-Δ
+        in standard deviations before onset, LOG-R without unit.
+
     Examples
     --------
     >>> from epilens.testing import make_cube
