@@ -124,6 +124,15 @@ def test_the_version_and_the_completion_of_a_shell(monkeypatch):
     assert run().stdout.split() == ["reproduce"]
 
 
+@pytest.mark.parametrize("group", [[], ["plan"], ["model"]])
+def test_the_list_of_verbs_is_in_whole_sentences(group):
+    narrow = os.environ | {"COLUMNS": "80"}
+    command = [sys.executable, "-m", "epilens", *group, "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
+    verbs = shown.stdout.split("Commands:")[1].strip().splitlines()
+    assert all(line.endswith(".") and "..." not in line for line in verbs), verbs
+
+
 @pytest.mark.parametrize(
     ("typed", "names"),
     [

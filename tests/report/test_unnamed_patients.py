@@ -46,3 +46,12 @@ def test_a_page_that_does_not_say_what_it_was_made_of_is_not_replaced(tmp_path):
     sidecar.write_text("[1", encoding="utf-8")
     with pytest.raises(DataError, match="expected a code"):
         ask([plain], tmp_path / "out")
+
+
+def test_a_code_that_the_files_do_not_need_is_not_dropped_silently(tiny, tmp_path, capsys):
+    (patient,) = (tiny / "west").glob("sub-W01")
+    request = Request(patient=patient, model="line-length-spread", code="P7")
+    assert run_localize(request, tmp_path / "a").name == "sub-W01.html"
+    assert "--patient P7 is not used: the files say sub-W01" in capsys.readouterr().err
+    run_localize(Request(patient=patient, model="line-length-spread", code="W01"), tmp_path / "b")
+    assert "is not used" not in capsys.readouterr().err

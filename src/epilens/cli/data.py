@@ -31,9 +31,10 @@ def demo(
     ),
     jobs: Jobs = 2,
 ) -> None:
-    """Do the main job on a small simulated cohort: describe, run, reproduce, localize.
+    """Do the main job once, on a small simulated cohort.
 
-    Takes minutes; what an earlier demo made is used again. No patient is behind it.
+    Describe, run, reproduce, localize: takes minutes, and what an earlier demo made is used again.
+    No patient is behind it.
     """
     from epilens.demo import run_demo
 
@@ -52,9 +53,10 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
     jobs: Jobs = 2,
 ) -> None:
-    """Write a simulated multi-center cohort as real EDF and BrainVision BIDS datasets.
+    """Write a simulated multi-center cohort as BIDS datasets.
 
-    No patient is behind it: it is for trying out software, and proves nothing clinical.
+    With real EDF and BrainVision files. No patient is behind it: it is for trying out software, and
+    proves nothing clinical.
     """
     from epilens.data.simulate import simulate as write
     from epilens.terminal import progress
@@ -73,7 +75,10 @@ def fetch(
         list[str] | None, typer.Option(help="Only this patient; repeatable.")
     ] = None,
 ) -> None:
-    """Download a public dataset from OpenNeuro; says the size first, resumes where it stopped."""
+    """Download a public dataset from OpenNeuro.
+
+    Says the size first, and resumes where it stopped.
+    """
     from epilens.data.fetch import fetch as download
     from epilens.terminal import say
 
@@ -93,9 +98,9 @@ def cohort(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show patients, seizures, channels and EZ share; every exclusion with its reason.
+    """Show patients, seizures, channels and EZ share of datasets.
 
-    Sidecar files are enough: no signal is read.
+    And what is left out, each with its reason. Sidecar files are enough: no signal is read.
     """
     from epilens.data.bids import read_cohort
     from epilens.data.cohort import cohort_summary
@@ -123,11 +128,11 @@ def describe(
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
-    """Turn signals into cubes: nine descriptors per window, channel and seizure.
+    """Turn signals into cubes: descriptors of windows and channels.
 
-    Where a method of the plan reads traces or signals, they are written beside the cubes.
-    Cubes whose sources and plan have not changed are kept, so running it again resumes. What was
-    left out is in OUT/audit.tsv.
+    The paper's plan has nine, for every window, channel and seizure. Where a method of the plan
+    reads traces or signals, they are written beside the cubes. Cubes whose sources and plan have
+    not changed are kept, so running it again resumes. What was left out is in OUT/audit.tsv.
     """
     from epilens.cluster import progress_on
     from epilens.data.bids import read_cohort
@@ -169,9 +174,10 @@ def onset(
     ],
     as_json: Json = False,
 ) -> None:
-    """Suggest where seizures begin, how sure that is, and which contacts began first.
+    """Suggest where seizures begin, and which contacts began first.
 
-    From the signal alone; nothing is taken as an onset. Research use only, not for diagnosis.
+    Says how sure that is. From the signal alone; nothing is taken as an onset. Research use only,
+    not for diagnosis.
     """
     from epilens.app.cases import recordings_in
     from epilens.report.onsets import find_onsets, onsets_json, print_onsets

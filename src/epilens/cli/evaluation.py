@@ -100,7 +100,10 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two methods patient by patient: A less B, 95 % interval of a paired bootstrap."""
+    """Compare two methods patient by patient.
+
+    A less B, with the 95 % interval of a paired bootstrap over patients.
+    """
     from epilens.evaluation.run import open_run
     from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
 
@@ -127,7 +130,10 @@ def analyse(
     loco: LocoRun = None,
     as_json: Json = False,
 ) -> None:
-    """Show one table of the paper for this run, with what the paper reports beside it."""
+    """Show one table of the paper for this run.
+
+    What the paper reports stands beside it.
+    """
     from epilens.analyses import ANALYSES, sentence
     from epilens.analyses import analyse as compute
     from epilens.evaluation.run import open_run
@@ -153,9 +159,10 @@ def reproduce(
     loco: LocoRun = None,
     cluster: OnCluster = "",
 ) -> None:
-    """Write every table and figure of the paper from a finished run, and one page with all.
+    """Write every table and figure of the paper from a finished run.
 
-    A run that fails its audit is refused. What the run lacks is listed on the page.
+    And one page with all of them. A run that fails its audit is refused. What the run lacks is
+    listed on the page.
     """
     from epilens.cluster import progress_on
     from epilens.evaluation.run import open_run
@@ -177,7 +184,7 @@ def report(
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
 ) -> None:
-    """Write the page of `reproduce` alone, as one file that can be passed on."""
+    """Write the page of `reproduce` alone, as one file to pass on."""
     from epilens.evaluation.run import open_run
     from epilens.report.reproduction import check_page, find, write_page
     from epilens.terminal import progress

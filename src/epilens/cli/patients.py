@@ -31,9 +31,10 @@ def train(
     force: Force = False,
     cluster: OnCluster = "",
 ) -> None:
-    """Train a deployable model, an ensemble over folds and seeds, on all labelled patients.
+    """Train a deployable model on all labelled patients.
 
-    Members that were trained before it was stopped are kept, so running it again resumes.
+    An ensemble over folds and seeds. Members that were trained before it was stopped are kept, so
+    running it again resumes.
     """
     from epilens.cluster import progress_on
     from epilens.evaluation.deploy import train as make
@@ -75,7 +76,9 @@ def localize(
     space: Annotated[
         str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
     ] = "",
-    patient: Annotated[str, typer.Option(help="Code of the patient: letters and digits.")] = "",
+    patient: Annotated[
+        str, typer.Option(help="Code of the patient, where files do not say: letters and digits.")
+    ] = "",
     exclude: Annotated[
         list[str] | None,
         typer.Option(help="Channel to leave out, or a TSV of them (name, status)."),
@@ -98,9 +101,10 @@ def localize(
         bool, typer.Option("--pdf", help="Print the page into a PDF too, through Chromium.")
     ] = False,
 ) -> None:
-    """Rank the contacts of one new patient: a page to pass on, and a BIDS table.
+    """Rank the contacts of one new patient.
 
-    Research use only, not for diagnosis. Prints the page's path.
+    Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
+    page's path.
     """
     from epilens.localization import Request
     from epilens.mirror import mirrored
@@ -152,10 +156,10 @@ def bids(
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
-    """Localize every patient of a dataset, as a BIDS App: pages, tables, then a summary of all.
+    """Localize every patient of a dataset, as a BIDS App.
 
-    Research use only, not for diagnosis. A patient that fails is a row of
-    OUT/participants_left_out.tsv; running it again resumes.
+    Pages and tables, then a summary of all. Research use only, not for diagnosis. A patient that
+    fails is a row of OUT/participants_left_out.tsv; running it again resumes.
     """
     from epilens.app.bids_verb import Asked, run_level
 
@@ -174,7 +178,10 @@ def view(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="--out folder of `localize`.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
 ) -> None:
-    """Show the pages of many patients in the browser, from this computer only; Ctrl-C ends it."""
+    """Show the pages of many patients in the browser.
+
+    From this computer only; Ctrl-C ends it.
+    """
     from epilens.app.pages import view as serve
 
     serve(folder, port, typer.echo)
@@ -193,9 +200,10 @@ def review(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
 ) -> None:
-    """See traces, mark onsets, run, read and sign in the browser, from this computer only.
+    """See traces, mark onsets, run, read and sign in the browser.
 
-    Research use only, not for diagnosis. Prints the address; Ctrl-C ends it.
+    From this computer only. Research use only, not for diagnosis. Prints the address; Ctrl-C ends
+    it.
     """
     from epilens.app.cases import cases_of
     from epilens.app.review import review as serve
@@ -224,7 +232,10 @@ def model_import(
     out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
     force: Force = False,
 ) -> None:
-    """Turn checkpoints of the authors' released code into a model; no code in them is run."""
+    """Turn checkpoints of the authors' code into a model.
+
+    No code in them is run.
+    """
     from epilens.mirror import mirrored, shown
     from epilens.networks.model import save_model
     from epilens.networks.released import import_released

@@ -48,7 +48,10 @@ def cache(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show, or remove, what this computer keeps of stores that are URLs ($EPILENS_CACHE)."""
+    """Show, or remove, what this computer keeps of stores with URLs.
+
+    It is kept in $EPILENS_CACHE, or else in the user's cache folder.
+    """
     from epilens.kept_here import cache_folder, places
     from epilens.kept_here import clear as remove
     from epilens.terminal import print_table, say
@@ -72,7 +75,7 @@ def cache(
 def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],
 ) -> None:
-    """Write the paper's plan with every field and what it means, to be edited."""
+    """Write the paper's plan, every field with what it means."""
     from epilens.plan import Plan
     from epilens.report.plan_text import commented
     from epilens.storage import write_atomically

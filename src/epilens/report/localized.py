@@ -29,6 +29,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
+        from epilens.data.intake import patient_code
         from epilens.localization.result import assemble
         from epilens.report.page import write_report
         from epilens.report.pdf import write_pdf
@@ -40,6 +41,8 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         page = write_report(localized, out, read)
         if pdf:
             write_pdf(page)
+    if request.code and localized.patient != patient_code(request.code):
+        say(f"--patient {request.code} is not used: the files say {localized.patient}")
     for problem in localized.problems:
         say(problem)
     for caution in localized.certainty.cautions:
