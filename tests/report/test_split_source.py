@@ -29,6 +29,10 @@ def test_a_model_that_is_not_there_is_not_taken_for_a_recording():
     assert split_source(["modle", "a.edf"]) == ("modle", [Path("a.edf")])
 
 
+def test_a_recording_that_is_not_there_is_not_taken_for_a_model():
+    assert split_source(["gone.EDF", "b.edf"]) == (None, [Path("gone.EDF"), Path("b.edf")])
+
+
 def test_a_method_without_recordings_is_told():
     with pytest.raises(DataError, match="expected recordings after fragility, found none"):
         split_source(["fragility"])

@@ -85,14 +85,17 @@ def _check_unnamed(request: Request, patient: str, read: Sequence[str], out: Pat
 def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     """A model or method, if the first of what is given is one, and the recordings.
 
-    What exists and is no model is a recording. What does not exist, before other arguments, was
-    meant as a model or method: whoever opens it says what is wrong.
+    What exists and is no model is a recording, and so is what ends like one. What else does not
+    exist, before other arguments, was meant as a model or method: whoever opens it says what is
+    wrong.
     """
+    from epilens.data.runs import SIGNALS
     from epilens.methods import METHODS
 
     first, path = given[0], Path(given[0])
     is_model = (path / "model.json").exists() or (path / "MODEL_CARD.md").exists()
-    meant = bool(url_of(first)) or (len(given) > 1 and not path.exists())
+    is_missing = not path.exists() and not first.lower().endswith(SIGNALS)
+    meant = bool(url_of(first)) or (len(given) > 1 and is_missing)
     if is_model or meant or (first in METHODS and not path.is_file()):
         recordings = [Path(one) for one in given[1:]]
         if not recordings:
