@@ -52,7 +52,10 @@ def run(
     with progress_on(cluster, "method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(shown(folder))
-    next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
+    if only:  # of some methods no page is made: it has what the plan asks for
+        named = only[:2] if len(only) > 1 else ["A", "B"]
+        return next_step("epilens score {0}; epilens compare {0} {1} {2}", folder, *named)
+    return next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
 
 
 @app.command()

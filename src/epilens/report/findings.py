@@ -106,7 +106,7 @@ def _require(audit: pd.DataFrame | str) -> None:
         )
         raise LedgerError(
             f"audit: expected every check to pass, found {len(failed)} that fail: {failures}. No "
-            "table is made from this run; run it again."
+            "table is made from this run; run it again, with all methods of its plan."
         )
 
 
