@@ -116,6 +116,8 @@ def test_the_page_fits_the_screen_and_shows_its_numbers(made, width):
             ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
         )
         assert outside == 0
+        heights = page.evaluate("[...document.querySelectorAll('figure img')].map(e => e.height)")
+        assert min(heights) >= 200  # three panels side by side would be 80 on a phone
         browser.close()
 
 
