@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from epilens.storage import (
     write_new,
     write_together,
 )
+from epilens.whole_files import read_tree
 
 
 @pytest.fixture
@@ -103,12 +105,31 @@ def test_the_remains_of_a_kill_are_removed(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 3}', "\x00", '{"kind": "a test"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"kind": 3}',
+        '{"kind": "a test", "files": [1]}',
+        '{"kind": "a test", "files": 1}',
+        "\x00",
+        '{"kind": "a test"',
+        "[" * 100_000,
+    ],
+)
 def test_a_damaged_mark_is_no_mark(tmp_path, text):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MARK).write_text(text)
     with pytest.raises(DataError, match="expected a new or empty folder"):
         own_folder(tmp_path / "out", "a test")
+
+
+def test_a_pipe_is_no_file_of_ours_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "page.html")
+    with pytest.raises(DataError, match="expected no file, or one that this command wrote"):
+        own_file(tmp_path / "page.html", "sign")
 
 
 def test_a_file_is_overwritten_only_if_it_is_ours(tmp_path):
@@ -387,3 +408,10 @@ def test_a_new_file_where_nothing_can_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="expected a place that can be written"):
         write_new(tmp_path / "file" / "one.json", "a")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"9" * 5_000])
+def test_json_that_is_none_is_a_value_error(tmp_path, content):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"JSON|Expecting|utf-8|digits"):
+        read_tree(tmp_path / "x.json")

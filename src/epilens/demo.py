@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
 from epilens.storage import own_folder
 from epilens.terminal import progress, say
+from epilens.whole_files import read_tree
 
 SHAPE, SEED = "demo", 0
 
@@ -128,4 +128,4 @@ def _picture(cohort: Cohort, path: Path) -> Path:
 
 def _made_before(cohort: Path) -> bool:
     marker = cohort / "simulation.json"
-    return marker.exists() and json.loads(marker.read_text()) == {"shape": SHAPE, "seed": SEED}
+    return marker.exists() and read_tree(marker) == {"shape": SHAPE, "seed": SEED}

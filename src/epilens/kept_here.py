@@ -25,12 +25,13 @@ from epilens.locks import alone_on
 from epilens.remote import Entry, Files, Store
 from epilens.storage import is_leftover
 from epilens.urls import call_by_url
-from epilens.whole_files import replace_file, unwritable, write_atomically
+from epilens.whole_files import read_tree, replace_file, unwritable, write_atomically
 
 AT_ONCE = 8
 """Files that are fetched or sent at the same time."""
 COPY, WORK = "copy", "work"
 _ABOUT = "about.json"
+_MOST_NOTE = 256 * 1024**2
 
 
 def cache_folder() -> Path:
@@ -54,7 +55,7 @@ class Folder:
         """A folder with what was noted of it; where the note is damaged, nothing is known."""
         folder = cls(path)
         with suppress(OSError, ValueError, TypeError):
-            noted = json.loads(folder._note.read_text(encoding="utf-8"))
+            noted = read_tree(folder._note, _MOST_NOTE)
             folder.known = {n: [int(a), int(b), str(c)] for n, (a, b, c) in noted.items()}
         return folder
 
@@ -169,7 +170,7 @@ class Place:
     def owner(self) -> str:
         """By this name the store knows who writes from this machine."""
         try:
-            about = json.loads((self.base / _ABOUT).read_text(encoding="utf-8"))
+            about = read_tree(self.base / _ABOUT)
             return str(about["owner"])
         except (OSError, ValueError, KeyError, TypeError):
             about = {"url": self.url, "owner": uuid.uuid4().hex}
@@ -223,7 +224,7 @@ def origin_of(path: str | Path) -> str:
     if path.parent.name not in (COPY, WORK):
         return ""
     try:
-        about = json.loads((path.parent.parent / _ABOUT).read_text(encoding="utf-8"))
+        about = read_tree(path.parent.parent / _ABOUT)
         return str(about["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
@@ -234,7 +235,7 @@ def places() -> list[Place]:
     urls = []
     for about in sorted((cache_folder() / "stores").glob(f"*/{_ABOUT}")):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            urls.append(str(json.loads(about.read_text(encoding="utf-8"))["url"]))
+            urls.append(str(read_tree(about)["url"]))
     return [Place.of(url) for url in sorted(urls)]
 
 

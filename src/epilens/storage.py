@@ -29,6 +29,7 @@ from epilens.whole_files import (
     TOGETHER,
     finish_together,
     own_file,
+    read_tree,
     replace_file,
     settle,
     settle_names,
@@ -129,10 +130,11 @@ def _kind_of(path: Path) -> str:
 def _marked(folder: Path) -> dict[str, Any] | None:
     """What a folder's mark says; None where there is none that can be read."""
     try:
-        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        return {"files": None} | mark if isinstance(mark["kind"], str) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        mark = {"files": None} | read_tree(folder / MARK)
+        named = all(isinstance(name, str) for name in (mark["kind"], *(mark["files"] or ())))
+    except (ValueError, KeyError, TypeError):
         return None
+    return mark if named else None
 
 
 def _is_known(path: Path, known_by: Sequence[str]) -> bool:
@@ -231,11 +233,12 @@ def damage_in(folder: str | Path) -> str:
     if not isinstance(files, dict | list):
         return MARK
     for name in files:
-        try:
-            same = not isinstance(files, dict) or _digest(folder / name) == files[name]
+        path = folder / name
+        try:  # a pipe would be waited for without end
+            same = path.is_file() and (isinstance(files, list) or _digest(path) == files[name])
         except OSError:
             same = False
-        if not same or not (folder / name).is_file():
+        if not same:
             return name
     return ""
 

@@ -12,14 +12,27 @@ import tempfile
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from epilens.errors import DataError, StorageError
 from epilens.faults import sentence_of, told
 from epilens.locks import hold, nobody_holds
+from epilens.reading import MOST_BYTES, read_bytes
 from epilens.urls import check_here
 
 PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
 """End of the hidden name of what is being written; the list of what is to appear together."""
+
+
+def read_tree(path: Path, most: int = MOST_BYTES) -> Any:
+    """What a JSON file of ours says; whatever is wrong with it, or in it, is a `ValueError`."""
+    content = read_bytes(path, str(path), most=most)
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise DataError(
+            f"{path}: expected JSON, found lists in lists without end. Restore the file."
+        ) from None
 
 
 def own_file(path: str | Path, sign: str) -> Path:
@@ -29,8 +42,10 @@ def own_file(path: str | Path, sign: str) -> Path:
     if path.is_dir():
         raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
     if path.exists():
-        with path.open("rb") as file:
-            ours = sign.encode() in file.read(4096)
+        ours = path.is_file()  # a pipe would be waited for without end
+        if ours:
+            with path.open("rb") as file:
+                ours = sign.encode() in file.read(4096)
         if not ours:
             raise DataError(
                 f"{path}: expected no file, or one that this command wrote, found another. Nothing "
@@ -153,7 +168,7 @@ def finish_together(folder: str | Path) -> None:
     """Give the files of an interrupted `write_together` their names."""
     folder = Path(folder)
     try:
-        hidden = json.loads((folder / TOGETHER).read_text(encoding="utf-8"))
+        hidden = read_tree(folder / TOGETHER)
     except (OSError, ValueError):
         return
     for name, place in hidden.items():

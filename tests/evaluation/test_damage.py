@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,8 @@ DAMAGES = {
     "removed": lambda path: path.unlink(),
     "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "flipped": flip,
+    "nested": lambda path: path.write_bytes(b"[" * 100_000),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "noise": lambda path: path.write_bytes(b"\xff\x00\xfe{[\n"),
 }
 

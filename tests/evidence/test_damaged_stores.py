@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from epilens.data.bids import read_bids
-from epilens.errors import DataError
-from epilens.evidence.files import SUFFIX
+from epilens.errors import DamagedError, DataError
+from epilens.evaluation.protocol import labelled
+from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
 from epilens.storage import MARK
@@ -50,6 +53,21 @@ def without_labels(cubes: Path) -> None:
             file.writestr(name, content)
 
 
+def without_attributes(cubes: Path) -> None:
+    """As a whole zip file, so that its CRC-32 is right and the sum of the piece is not."""
+    path = first(cubes)
+    with zipfile.ZipFile(path) as file:
+        pieces = {info: file.read(info) for info in file.infolist()}
+    with zipfile.ZipFile(path, "w") as file:
+        for info, content in pieces.items():
+            file.writestr(info, b"{}" if info.filename == ".zattrs" else content)
+
+
+def pipe_at(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def flipped(path: Path, where: float = 0.5) -> None:
     content = bytearray(path.read_bytes())
     content[int(where * (len(content) - 1))] ^= 1
@@ -70,6 +88,13 @@ DAMAGES = {
     "a bit of the signals": lambda cubes: flipped(first(cubes / "signals")),
     "signals are gone": lambda cubes: first(cubes / "signals").unlink(),
     "the summary": lambda cubes: (cubes / "cohort.json").write_text("{"),
+    "a summary without end": lambda cubes: (cubes / "cohort.json").write_text("[" * 100_000),
+    "a pipe": lambda cubes: pipe_at(first(cubes)),
+    "the cube of somebody else": lambda cubes: shutil.copy(
+        sorted(cubes.glob(f"*{SUFFIX}"))[1], first(cubes)
+    ),
+    "attributes that say nothing": without_attributes,
+    "a mark without end": lambda cubes: (cubes / MARK).write_text("[" * 100_000),
     "the audit": lambda cubes: (cubes / "audit.tsv").write_bytes(b"\xff\x00what"),
     "the audit is empty": lambda cubes: (cubes / "audit.tsv").write_text(""),
     "the mark": lambda cubes: (cubes / MARK).write_text("{"),
@@ -91,8 +116,8 @@ def test_describe_heals(cubes, parts, before, damage):
     aside = [name for name in after if name.endswith(".damaged")]
     assert {name: after[name] for name in after if name not in aside} == before
     assert len(aside) == (damage in ("the first bytes of a cube", "an empty cube"))
-    for name in aside:
-        (cubes / name).unlink()
+    for path in cubes.glob("*.damaged"):  # a pipe too, which `contents` does not have
+        path.unlink()
     assert json.loads((cubes / "cohort.json").read_text()) == summary
     assert summary["damaged"] == []
 
@@ -113,3 +138,18 @@ def test_a_damaged_cube_of_another_dataset_is_named_and_stops_nobody(cubes, part
     summary = describe_cohort(parts, out, Plan())
     assert summary["damaged"] == ["sub-Z9"]
     assert summary["kept"] == len(summary["patients"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("the cube of somebody else", "it is the cube of 'sub-N02'"),
+        ("attributes that say nothing", r"\.zattrs: not as it was written"),
+        ("a pipe", "no file"),
+    ],
+)
+def test_a_cube_that_would_mislead_is_named_before_it_is_used(cubes, tmp_path, damage, why):
+    copy = shutil.copytree(cubes, tmp_path / "cubes")
+    DAMAGES[damage](copy)
+    with pytest.raises(DamagedError, match=rf"sub-N01.*found a damaged one \({why}\). Heal it"):
+        labelled(open_cohort(copy))

@@ -19,6 +19,7 @@ from epilens.app.orders import Order
 from epilens.app.runs import Run, Runs, State
 from epilens.errors import DataError, EpilensError
 from epilens.storage import write_atomically
+from epilens.whole_files import read_tree
 
 _LOOK_S = 0.2
 
@@ -139,7 +140,7 @@ def _end_of(run: Run) -> State:
 def _read(path: Path) -> tuple[str, dict[str, Row]]:
     """The last batch as it was left: what ran then is waiting now; nothing, if there was none."""
     try:
-        tree: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        tree: Mapping[str, Any] = read_tree(path)
         rows = [Row(**one) for one in tree["rows"]]
         choice = str(tree["choice"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -27,6 +27,7 @@ from epilens.progress import StepFunction, Ticks
 from epilens.report.derivative import files_of, write_around
 from epilens.spreadsheet import to_tsv
 from epilens.storage import write_atomically
+from epilens.whole_files import read_tree
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
@@ -213,7 +214,7 @@ def _recorded(job: Job) -> Outcome | None:
 
 def _read_record(path: Path) -> Outcome | None:
     try:
-        return Outcome(**json.loads(path.read_text(encoding="utf-8")))
+        return Outcome(**read_tree(path))
     except (OSError, ValueError, TypeError):
         return None
 

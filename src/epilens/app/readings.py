@@ -19,6 +19,7 @@ from typing import Any
 
 from epilens.errors import ReadingError
 from epilens.storage import write_new
+from epilens.whole_files import read_tree
 
 WORDS = ("agree", "disagree", "unsure")
 """What can be said about a contact: the run's place for it is right, wrong, or not to be judged."""
@@ -233,7 +234,7 @@ class Readings:
     def _load(self, reader: str, revision: int) -> Reading:
         path = self._path(reader, revision)
         try:
-            tree = json.loads(path.read_text(encoding="utf-8"))
+            tree = read_tree(path)
             said = tree.pop("judgement")
             plan = tuple(said.pop("plan"))
             return Reading(judgement=Judgement(plan=plan, **said), **tree)

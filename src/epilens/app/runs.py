@@ -21,6 +21,7 @@ from epilens.app.comparison import Ranking
 from epilens.data.contacts import short_names
 from epilens.errors import DataError
 from epilens.storage import write_atomically, write_new
+from epilens.whole_files import read_tree
 
 STALE_S = 60.0
 """A run that has not said anything for so long has ended without a word."""
@@ -204,7 +205,7 @@ def _made(folder: Path) -> bool:
 def _read(path: Path) -> dict[str, Any] | None:
     """The object in a file; None where there is no such file or no such object."""
     try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
+        tree = read_tree(path)
     except (OSError, ValueError):
         return None
     return tree if isinstance(tree, dict) else None

@@ -16,6 +16,7 @@ import pandas as pd
 from epilens.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.storage import damage_in, replace_folder
+from epilens.whole_files import read_tree
 
 _LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
 _OWN_SCORES, _CHECKPOINT = "threshold_scores.parquet", "checkpoint.safetensors"
@@ -34,7 +35,7 @@ class CellFolder:
     def record(self) -> dict[str, Any]:
         """Key, resolved inputs, threshold and notes: `cell.json`; empty where it is not whole."""
         try:
-            record = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+            record = read_tree(self.path / _RECORD)
         except (OSError, ValueError):
             return {}
         return record if isinstance(record, dict) else {}

@@ -20,7 +20,7 @@ from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.run import KIND, KNOWN_BY, Run, cohort_digest, place_from
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
-from epilens.evidence.files import Cohort, attributes_of, key_of
+from epilens.evidence.files import Cohort, key_of
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.mirror import fetched, mirrored
@@ -145,7 +145,7 @@ def labelled(cohort: Cohort) -> Members:
     """The patients with labels, from the cubes' attributes alone."""
     about = {}
     for patient in cohort:
-        attrs = attributes_of(cohort.path(patient))
+        attrs = cohort.attributes(patient)
         if attrs.get("ez_channels") is not None:
             about[patient] = {
                 "key": key_of(cohort.path(patient)),

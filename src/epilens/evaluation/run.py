@@ -36,6 +36,7 @@ from epilens.plan import Plan
 from epilens.provenance import digest_of
 from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
 from epilens.storage import write_atomically
+from epilens.whole_files import read_tree
 
 KIND = "a run"
 _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger.parquet"
@@ -76,7 +77,7 @@ class Run:
         if not self.began:
             return {}
         try:
-            setting = json.loads((self.folder / _SETTING).read_text(encoding="utf-8"))
+            setting = read_tree(self.folder / _SETTING)
         except (OSError, ValueError):
             raise self._damaged(_SETTING) from None
         if not isinstance(setting, dict) or _DIGESTS - set(setting):
@@ -205,7 +206,7 @@ class Run:
         if not path.exists():
             return None
         try:
-            written = json.loads(path.read_text(encoding="utf-8"))
+            written = read_tree(path)
         except ValueError:
             return {}
         return written if isinstance(written, dict) else {}

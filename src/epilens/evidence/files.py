@@ -32,6 +32,7 @@ from epilens.evidence.cube import check, joined
 from epilens.mirror import fetched
 from epilens.notebook import RESEARCH, SIMULATED, bars, card
 from epilens.storage import own_file, replace_file
+from epilens.whole_files import read_tree
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -96,6 +97,7 @@ class _Pieces(ZipStore):
     """A zip file in which a piece that is damaged or gone is an error that names the file."""
 
     def __init__(self, path: Path):
+        _check_file(path)
         super().__init__(path, mode="r")
         with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as file:
             self._infos = {info.filename: info for info in file.infolist()}
@@ -132,6 +134,12 @@ class _Pieces(ZipStore):
         return piece
 
 
+def _check_file(path: Path) -> None:
+    """Refuse a pipe or a device, which would be waited for without end."""
+    if path.exists() and not path.is_file():
+        raise _damaged(path, "no file")
+
+
 def _damaged(path: Path, why: str) -> DamagedError:
     return DamagedError(
         f"{path}: expected a store that is whole, found a damaged one ({why}). Heal it: run "
@@ -159,6 +167,7 @@ def begins_like_ours(path: str | Path) -> bool:
 def damage_in_store(path: str | Path) -> str:
     """Which piece of a store is gone or not as it was written; '' if all are whole."""
     try:
+        _check_file(Path(path))
         with zipfile.ZipFile(path) as file:
             missing = sorted(_expected(file) - set(file.namelist()))
             if missing:
@@ -187,10 +196,11 @@ def _expected(file: zipfile.ZipFile) -> set[str]:
 def attributes_of(path: str | Path) -> dict[str, Any]:
     """Attributes of a cube or of a store beside it; its arrays are not read."""
     path = Path(path)
+    _check_file(path)
     try:
         with zipfile.ZipFile(path) as file:
-            attributes = json.loads(file.read(_ATTRIBUTES))
-            missing = _ATTRIBUTES not in file.namelist() or not isinstance(attributes, dict)
+            content, told = file.read(_ATTRIBUTES), file.getinfo(_ATTRIBUTES).comment
+        attributes = json.loads(content)
     except FileNotFoundError as error:
         raise CubeError(
             f"{path}: expected the store of a patient, found none. Write it with `epilens "
@@ -198,8 +208,8 @@ def attributes_of(path: str | Path) -> dict[str, Any]:
         ) from error
     except Exception as error:  # zipfile raises many kinds
         raise _damaged(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
-    if missing:
-        raise _damaged(path, _ATTRIBUTES)
+    if not isinstance(attributes, dict) or (len(told) == 8 and told != _sum_of(content)):
+        raise _damaged(path, f"{_ATTRIBUTES}: not as it was written")
     attributes.pop("coordinates", None)  # of the format, not of the dataset
     return attributes
 
@@ -266,7 +276,7 @@ def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
         raise _nothing(place, beside, why) from error
     for axis in ("seizure", "channel"):
         if store[axis].values.tolist() != cube[axis].values.tolist():
-            raise CubeError(f"{place}: expected the {axis}s of its cube, found others.")
+            raise _nothing(place, beside, f"those of other {axis}s")
     if cube.attrs.get("recordings") != store.attrs.get("recordings"):
         raise _nothing(place, beside, "those of other recordings, or of other settings")
     return joined(cube, store)
@@ -302,7 +312,9 @@ class Cohort(Mapping[str, xr.Dataset]):
                 f"cohort: expected one of {len(self)} patients, found {patient!r}. "
                 f"{did_you_mean(patient, self._paths)}"
             )
-        return open_cube(self._paths[patient])
+        cube = open_cube(self._paths[patient])
+        self._check_patient(patient, cube.attrs)
+        return cube
 
     def __contains__(self, patient: object) -> bool:
         return patient in self._paths
@@ -317,13 +329,23 @@ class Cohort(Mapping[str, xr.Dataset]):
         """Where a patient's cube is."""
         return self._paths[patient]
 
+    def attributes(self, patient: str) -> dict[str, Any]:
+        """Attributes of a patient's cube, if it is this patient's; its arrays are not read."""
+        about = attributes_of(self._paths[patient])
+        self._check_patient(patient, about)
+        return about
+
+    def _check_patient(self, patient: str, about: Mapping[str, Any]) -> None:
+        if (other := about.get("patient", patient)) != patient:
+            raise _damaged(self._paths[patient], f"it is the cube of {str(other)[:40]!r}")
+
     @property
     def table(self) -> pd.DataFrame:
         """A row per patient: center, seizures, channels, EZ channels; no array is read."""
         names = ["center", "seizures", "channels", "ez_channels", "simulated"]
         rows = []
-        for patient, path in self._paths.items():
-            about = attributes_of(path)
+        for patient in self:
+            about = self.attributes(patient)
             rows.append({"patient": patient} | {name: about.get(name) for name in names})
         return pd.DataFrame(rows, columns=["patient", *names])
 
@@ -383,7 +405,7 @@ def open_cohort(path: str | Path) -> Cohort:
 def _summary_in(folder: Path) -> dict[str, Any]:
     """What `cohort.json` says; nothing where it is gone or damaged: the cubes say it all again."""
     try:
-        about = json.loads((folder / "cohort.json").read_text(encoding="utf-8"))
+        about = read_tree(folder / "cohort.json")
     except (OSError, ValueError):
         return {}
     return about if isinstance(about, dict) else {}

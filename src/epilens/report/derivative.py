@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import epilens
 from epilens.spreadsheet import to_tsv
 from epilens.storage import working_in, write_together
+from epilens.whole_files import read_tree
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -52,7 +53,7 @@ def files_of(patient: str) -> tuple[str, str, str]:
 def read_before(patient: str, out: Path) -> set[str]:
     """Digests of the files that the results below `out` come from; none where none are told."""
     try:
-        tree = json.loads((out / files_of(patient)[2]).read_text(encoding="utf-8"))
+        tree = read_tree(out / files_of(patient)[2])
         return {str(one) for one in tree[READ]}
     except (OSError, ValueError, TypeError, KeyError):
         return set()
