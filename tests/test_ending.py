@@ -59,6 +59,13 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(verb, what, capsys):
         assert what in capsys.readouterr().err
 
 
+def test_ctrl_c_while_a_package_is_loaded_is_ctrl_c(capsys):
+    error = ImportError("initialization failed")
+    error.__cause__ = KeyboardInterrupt()
+    assert end(error) == 130
+    assert capsys.readouterr().err.startswith("epilens: stopped. What was finished is kept")
+
+
 def test_a_defect_is_still_told_as_one(capsys):
     assert end(KeyError("x")) == 1
     assert "failed unexpectedly (KeyError: 'x')" in capsys.readouterr().err
@@ -85,11 +92,12 @@ def test_an_output_that_is_full():
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_an_output_that_nobody_reads():
+@pytest.mark.parametrize("shown", [[], ["--json"]])
+def test_an_output_that_nobody_reads(shown):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        command("list", "methods", "--json"),
+        command("list", "methods", *shown),
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,

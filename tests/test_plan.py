@@ -123,6 +123,7 @@ def test_the_shipped_plans_have_every_row_of_the_paper_s_tables():
         ({"epileptogenicity_index": {"baseline_s": (5.0, -5.0)}}, "two times of baseline_s"),
         ({"fragility": {"start_s": 10.0, "stop_s": -10.0}}, "start_s and stop_s"),
         ({"line_length_spread": {"start_s": 10.0, "stop_s": 10.0}}, "start_s and stop_s"),
+        ({"seeds": [7, 8, 7]}, "every seed must stand there once, got 7 twice"),
         ({"seeds": [-1]}, "greater than or equal to 0; found -1"),
         ({"seeds": [2**32]}, "less than 4294967296"),
         ({"splits": {"seed": -1}}, "greater than or equal to 0"),

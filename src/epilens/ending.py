@@ -62,10 +62,11 @@ def ended(arguments: Sequence[str], debug: bool = False) -> Generator[None]:
 @contextmanager
 def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
     try:
-        yield
+        with _interrupts():
+            yield
     except EpilensError as error:
         _fail(f"epilens: {in_urls(str(error))}", 2, debug)
-    except (KeyboardInterrupt, Stopped):
+    except Stopped:
         _fail(f"epilens: stopped. {_kept(arguments)}", 130, debug)
     except (BrokenPipeError, OutputClosed):
         _silence()
@@ -81,6 +82,20 @@ def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
             1,
             debug,
         )
+
+
+@contextmanager
+def _interrupts() -> Generator[None]:
+    """Ctrl-C, also where a package that was being loaded made an error of its own of it."""
+    try:
+        yield
+    except BaseException as error:
+        link: BaseException | None = error
+        while link is not None:
+            if isinstance(link, KeyboardInterrupt):
+                raise Stopped from error
+            link = link.__cause__ or link.__context__
+        raise
 
 
 def _kept(arguments: Sequence[str]) -> str:

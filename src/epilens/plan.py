@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -399,13 +400,14 @@ class Plan(Section):
     smoke: bool = False
     """A run that only shows that every step works; its tables say so."""
 
-    @field_validator("descriptors")
+    @field_validator("descriptors", "seeds")
     @classmethod
-    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        twice = [name for name in names if names.count(name) > 1]
+    def _each_once(cls, given: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        twice = [one for one in given if given.count(one) > 1]
         if twice:
-            raise ValueError(f"every descriptor must stand there once, got {twice[0]!r} twice")
-        return names
+            what = str(info.field_name).removesuffix("s")
+            raise ValueError(f"every {what} must stand there once, got {twice[0]!r} twice")
+        return given
 
     @field_validator("methods")
     @classmethod

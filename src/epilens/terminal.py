@@ -35,12 +35,20 @@ _NARROW = 100
 """Below this many columns a bar is short and says no rate, so that count and time left stay."""
 
 
+class _Console(Console):
+    """An output that nobody reads is an error like any other; rich would end the process with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell whoever prints."""
+        raise BrokenPipeError from None
+
+
 def _console(file: IO[str]) -> Console:
     width = None
     if not file.isatty():
         asked = os.environ.get("COLUMNS", "")
         width = int(asked) if asked.isdigit() and int(asked) else _WIDTH_WITHOUT_TERMINAL
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 def visible(text: Any) -> str:

@@ -70,7 +70,10 @@ def _check_target(out: Path) -> None:
         )
     parent = next(p for p in [*out.absolute().parents] if p.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise DataError(f"simulate: expected to be able to write to {parent}, found no permission.")
+        what = "a folder without permission to" if parent.is_dir() else "a file there"
+        raise DataError(
+            f"simulate: expected to be able to write to {parent}, found {what}. Give another path."
+        )
 
 
 def _check_seed(seed: int) -> None:
