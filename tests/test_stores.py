@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ from epilens.errors import EpilensError, StorageError
 from epilens.kept_here import Place, cache_folder, clear, places
 from epilens.mirror import fetched, mirrored, shown
 from epilens.plan import Plan, Runtime
-from epilens.remote import LOCK, MANIFEST, Store, plain_name, read_manifest
+from epilens.remote import LOCK, MANIFEST, Entry, Store, plain_name, read_manifest
 from epilens.testing import make_cohort
 from epilens.urls import below, in_urls, joined_url, relative_url, url_of
 
@@ -237,7 +238,7 @@ def test_a_kill_between_objects_leaves_the_old_store(count, monkeypatch, other_m
 def test_a_kill_before_the_manifest_leaves_the_old_store(monkeypatch, other_machine):
     write(URL, a="old")
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "publish", lambda self, files: (_ for _ in ()).throw(SystemExit))
+        patch.setattr(Store, "publish", lambda self, files, over: (_ for _ in ()).throw(SystemExit))
         with pytest.raises(SystemExit):
             write(URL, a="new")
     other_machine()
@@ -303,6 +304,49 @@ def test_who_lost_the_lock_does_not_publish(other_machine):
     other_machine()
     with pytest.raises(StorageError, match="with a manifest, found none"):
         fetched(URL)
+
+
+def test_of_two_writers_at_the_same_moment_one_is_told(s3, monkeypatch, other_machine):
+    """Both hold the lock, as after a long sleep, or in a store that ignores its condition."""
+    url = f"{s3}/raced"
+    write(url, a="one")
+    monkeypatch.setattr(Store, "check_held", lambda self, owner: None)
+    monkeypatch.setattr(Store, "hold", lambda self, owner: None)
+
+    def overtaken():
+        with mirrored(url) as folder:
+            (folder / "mine").write_text("mine")
+            other_machine()
+            write(url, theirs="theirs")
+
+    with pytest.raises(StorageError, match=r"written there meanwhile, .* finished here is kept"):
+        overtaken()
+    assert contents(fetched(url)) == {"a": "one", "theirs": "theirs"}
+
+
+def test_of_two_who_begin_a_store_one_is_told(s3):
+    store, files = Store.at(f"{s3}/begun"), {"a": Entry(size=0, sha256="0" * 64)}
+    assert store.version == ""
+    first = store.publish(files, store.version)
+    assert first == store.version
+    with pytest.raises(StorageError, match="found that another process of EpiLENS has written"):
+        store.publish({"b": files["a"]}, "")
+    assert store.publish(files, "an older one") == first  # sent twice: it is there
+    assert store.files == files
+
+
+def test_a_store_that_knows_no_conditions_is_written(s3, monkeypatch):
+    store, files = Store.at(f"{s3}/plain"), {"a": Entry(size=0, sha256="0" * 64)}
+    usual = store.fs.pipe_file
+
+    def refuse(path, content, **options):
+        if options:
+            raise OSError(errno.ENOSYS, "not implemented")
+        return usual(path, content)
+
+    monkeypatch.setattr(store.fs, "pipe_file", refuse)
+    assert store.publish(files, "") is None
+    assert store.files == files
 
 
 # -- damage and malice -----------------------------------------------------------------------------

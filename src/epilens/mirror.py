@@ -78,7 +78,8 @@ def mirrored(given: str | Path) -> Generator[Path]:
 
 @contextmanager
 def _sending(place: Place, store: Store, owner: str) -> Generator[Path]:
-    sender = _Sender(place.work, store, owner, _filled(place, store))
+    version = store.version
+    sender = _Sender(place.work, store, owner, _filled(place, store), version)
     try:
         with sender.now_and_then():
             yield place.work.path
@@ -110,10 +111,11 @@ def _filled(place: Place, store: Store) -> Files:
 
 
 class _Sender:
-    """Sends what is finished in a folder; `sent` is what the store has."""
+    """Sends what is finished in a folder; `sent` is what the store has, in this version."""
 
-    def __init__(self, folder: Folder, store: Store, owner: str, sent: Files):
-        self.folder, self.store, self.owner, self.sent = folder, store, owner, dict(sent)
+    def __init__(self, folder: Folder, store: Store, owner: str, sent: Files, version: str | None):
+        self.folder, self.store, self.owner = folder, store, owner
+        self.sent, self.version = dict(sent), version
         self._ended, self._one = threading.Event(), threading.Lock()
 
     @contextmanager
@@ -154,7 +156,7 @@ class _Sender:
                     files[name] = self.sent[name]
             if files != self.sent:
                 self.store.check_held(self.owner)
-                self.store.publish(files)
+                self.version = self.store.publish(files, self.version)
                 self.store.forget(self.sent, files)
                 self.sent = files
             self.folder.note({n: e for n, e in files.items() if self.folder.entry(n) == e})

@@ -5,15 +5,18 @@ ROOT/objects/SHA256/NAME      contents; an object never changes, so an older man
 ROOT/.epilens-lock            who writes now, and until when nobody else does
 
 Objects come first and the manifest last: whoever is killed in between leaves the store as it was.
+S3 replaces a manifest only if it is still the one that was read: of two writers one is told.
 Nothing is believed of a manifest: its names cannot leave a folder, its objects are found by their
 digests, and of an object no more is read than the manifest says.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import posixpath
+import re
 import time
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
@@ -52,6 +55,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 _OFTEN = ("abfs", "file", "gs", "http", "https", "memory", "s3", "sftp")
 """Schemes that are proposed to who misspells one."""
+_OTHERWISE = re.compile("FileExistsError|PreconditionFailed|ConditionalRequestConflict|NoSuchKey")
+"""What S3 says where a condition does not hold."""
 _AGAIN = "then run the same command again: what was finished is kept"
 
 
@@ -169,13 +174,60 @@ class Store:
     def _object(self, name: str, entry: Entry) -> str:
         return f"{self.root}/{OBJECTS}/{entry.sha256}/{PurePosixPath(name).name}"
 
-    def publish(self, files: Files) -> None:
-        """Make these files, whose objects are there, the store; without any, there is none."""
+    @property
+    def version(self) -> str | None:
+        """What tells the manifest from any other; '' without one, None where stores have no such.
+
+        Ask for it before `files`: a manifest that is newer than its version is never overwritten.
+        """
+        if not self.url.startswith(("s3://", "s3a://")):
+            return None
+        with self._answered():
+            try:
+                return str(self.fs.info(f"{self.root}/{MANIFEST}")["ETag"])
+            except FileNotFoundError:
+                return ""
+
+    def publish(self, files: Files, over: str | None = None) -> str | None:
+        """Make these files, whose objects are there, the store; without any, there is none.
+
+        over : the version that is replaced; any other one is left as it is, and that is told. None
+        replaces whatever is there. Returns the version of the new manifest.
+        """
         if not files:
-            return self._remove([f"{self.root}/{MANIFEST}"])
+            self._remove([f"{self.root}/{MANIFEST}"])
+            return over and ""
         listed = {name: files[name].model_dump() for name in sorted(files)}
         text = json.dumps({"format": _FORMAT, "files": listed}, indent=0, ensure_ascii=False)
-        return self._write(MANIFEST, text.encode())
+        if over is not None:
+            return self._replace(text.encode(), over)
+        self._write(MANIFEST, text.encode())
+        return None
+
+    def _replace(self, manifest: bytes, over: str) -> str | None:
+        """Write the manifest where the one that is there has this version."""
+        path = f"{self.root}/{MANIFEST}"
+        condition = {"IfMatch": over} if over else {"mode": "create"}
+        with self._answered():
+            try:
+                answer = self.fs.pipe_file(path, manifest, chunksize=_MOST_MANIFEST, **condition)
+                return str(answer["ETag"])
+            except OSError as error:
+                if error.errno == errno.ENOSYS:  # a store that knows no conditions
+                    self._write(MANIFEST, manifest)
+                    return None
+                if not _OTHERWISE.search(f"{error!r} {error.__cause__!r}"):
+                    raise
+                if self._read(MANIFEST, _MOST_MANIFEST) != manifest:  # else it was sent twice
+                    raise self._overtaken() from error
+        return self.version
+
+    def _overtaken(self) -> StorageError:
+        return StorageError(
+            f"{self.url}: expected its manifest as it was read, found that another process of "
+            "EpiLENS has written there meanwhile, whose work stays. Run the same command again: "
+            "what was finished here is kept."
+        )
 
     def forget(self, old: Files, new: Files) -> None:
         """Remove objects that an old manifest had and the new one has not.
