@@ -80,6 +80,10 @@ def test_recordings(tiny):
     assert recordings.table["patient"].tolist() == [p.name for p in recordings.patients]
     assert recordings.table["seizures"].sum() == len(recordings)
     assert recordings[0].patient == patient.name
+    assert re.fullmatch(
+        rf"Recording\({patient.name} \S+: \d+ channels at \d+ Hz, -\d+ to \d+ s from onset\)",
+        repr(recordings[0]),
+    )
     assert {one.patient for one in recordings[patient.name]} == {patient.name}
     with pytest.raises(DataError, match=f"Did you mean '{patient.name}'"):
         recordings[patient.name + "x"]
@@ -92,7 +96,7 @@ def test_a_cohort(tmp_path):
     cohort = Cohort({"sub-01": tmp_path / "sub-01.zarr.zip"})
     assert repr(cohort) == "Cohort(1 patients, the first 'sub-01')"
     assert "<svg" not in cohort._repr_html_()
-    cube.attrs["channels"] = 4
+    cube.attrs |= {"patient": "sub-02", "channels": 4}
     save(cube, tmp_path / "sub-02.zarr.zip")
     some = Cohort({name: tmp_path / f"{name}.zarr.zip" for name in ("sub-01", "sub-02")})
     assert some._repr_html_().count("<rect") == 1  # of the one that says how many

@@ -27,8 +27,8 @@ FLOOR = frozenset(
     f"epilens.{name}"
     for name in (
         *("arrays", "ending", "errors", "faults", "kept_here", "locks", "mirror", "plan"),
-        *("processes", "progress", "provenance", "registry", "remote", "storage", "terminal"),
-        *("testing", "urls", "whole_files"),
+        *("processes", "progress", "provenance", "reading", "registry", "remote", "storage"),
+        *("terminal", "testing", "urls", "whole_files"),
     )
 )
 """Modules in which no number of a result is made; what the plan says is hashed by value."""

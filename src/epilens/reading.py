@@ -71,6 +71,8 @@ def _size(n: int) -> str:
 
 
 def _unreadable(who: str, problem: OSError, error: type[EpilensError]) -> EpilensError:
+    if isinstance(problem, FileNotFoundError | NotADirectoryError):
+        return error(f"{who}: expected a file that can be read, found none. Check the path.")
     return error(
         f"{who}: expected a file that can be read, found: {problem.strerror}. Check its "
         "permissions."

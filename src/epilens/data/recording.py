@@ -107,6 +107,13 @@ class Recording:
         """End of the signal in seconds from onset."""
         return self.start_s + self.signal.shape[1] / self.fs
 
+    def __repr__(self) -> str:
+        """Who, which seizure, and how much of it; not the samples."""
+        return (
+            f"Recording({self.patient} {self.run}: {len(self.channels)} channels at {self.fs:g} "
+            f"Hz, {self.start_s:g} to {self.stop_s:g} s from onset)"
+        )
+
 
 FLAGS = ("is_ez", "is_soz", "is_resected")
 """What labels say about the channels of a run or recording."""
