@@ -130,7 +130,9 @@ def test_the_public_plan_goes_from_files_to_page(public, tmp_path):
     assert "For research, not for diagnosis." in text
     assert "Smoke plan" in text
     assert "Comparison of methods" in text
-    assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", "")
+    for own in ("http://www.w3.org", "http-equiv", 'href="https://doi.org/'):  # nothing is loaded
+        text = text.replace(own, "")
+    assert "http" not in text
     assert (tmp_path / "page" / "tables" / "main.tex").read_text().count(r"\\") > 4
     assert (tmp_path / "page" / "figures" / "fusion.pdf").read_bytes().startswith(b"%PDF")
     assert "Not in this run" in text  # ablations and leave-one-center-out, with the command

@@ -64,6 +64,7 @@ def test_a_cell_keeps_the_scores_on_which_the_method_chose_its_threshold(tmp_pat
             threshold=0.4,
             threshold_from="inner folds",
             threshold_scores=scores.assign(more=1),
+            share_within=0.1,
         )
 
     row = replace(METHODS["line-length-change"], fitter=fit)
@@ -71,7 +72,8 @@ def test_a_cell_keeps_the_scores_on_which_the_method_chose_its_threshold(tmp_pat
     place = run(PLAN, make_cohort(tmp_path / "cubes", patients=4), Runtime(out=tmp_path / "runs"))
     cell = open_run(place).cell(row.name, 1, "0")
     pd.testing.assert_frame_equal(cell.threshold_scores, scores)
-    assert cell.record["threshold"] == {"value": 0.4, "chosen_on": "inner folds"}
+    chosen = {"value": 0.4, "chosen_on": "inner folds", "share_within": 0.1}
+    assert cell.record["threshold"] == chosen
 
 
 def test_a_cell_whose_threshold_validation_patients_chose_keeps_no_other_scores(folder):
