@@ -23,7 +23,8 @@ CHROMIUM = next((path for path in map(shutil.which, BROWSERS) if path), None)
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
 )
-WAIT_MS = 30_000
+WAIT_MS = 180_000
+"""The first screen reads packages and compiles: long, where a fresh machine is busy."""
 ROWS = len(NAMES)
 HOSTILE = tuple(f"{shaft}{i}" for shaft in ("</script>", "<img src=x>", "=1+1 ") for i in (1, 2, 3))
 
