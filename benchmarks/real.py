@@ -32,7 +32,7 @@ from epilens.evidence.contact_table import (
     with_context,
 )
 from epilens.methods import METHODS
-from epilens.methods.lens import LensSettings, learn
+from epilens.methods.lens import learn
 from epilens.methods.shaft import smoothed
 from epilens.plan import ShaftPlan
 from epilens.terminal import say
@@ -207,7 +207,7 @@ def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -
     for suffix, weights in (("", WEIGHTS[0]), ("/shaft", plan)):
         mixed = {n: smoothed(teach[n].channels, p, weights) for n, p in inner.items()}
         labels = [teach[n].is_soz for n in mixed]
-        share_within = LensSettings().share_within if name + suffix == "lens" else None
+        share_within = METHODS["lens"].share_within if name + suffix == "lens" else None
         threshold, _ = select_threshold([*mixed.values()], labels, share_within)
         tested = {n: smoothed(test[n].channels, p, weights) for n, p in found.items()}
         parts.append(_rows(name + suffix, test, tested, threshold))

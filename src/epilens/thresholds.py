@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from epilens.arrays import Bools, Floats
+from epilens.errors import LedgerError
 
 GRID = np.arange(201) / 200
 """Candidate thresholds 0, 0.005, …, 1."""
@@ -75,6 +77,16 @@ def select_threshold(
         order = order[(off <= max(share_within, off.min()))[order]]
     best = order[0]
     return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
+
+
+def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) -> float:
+    """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
+    groups = [part for _, part in rows.groupby("patient", sort=False)]
+    if not groups:
+        raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
+    p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
+    is_ez = [part["is_ez"].to_numpy(bool) for part in groups]
+    return select_threshold(p_nez, is_ez, share_within)[0]
 
 
 def _called(p_nez: Sequence[Floats]) -> Floats:

@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from epilens.evaluation.execution import one_thread
-from epilens.evaluation.ledger import selected_threshold
 from epilens.evidence.contact_table import ContactTable, contact_table
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, seen_labels
@@ -23,6 +22,7 @@ from epilens.methods.lens import (
 )
 from epilens.networks.lens import Lens
 from epilens.testing import check_method, make_cube
+from epilens.thresholds import selected_threshold
 
 SHAPE = (3, 2, 2)
 TRUE = np.random.default_rng(7).normal(size=SHAPE)
@@ -226,7 +226,7 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     fitted = fitted_on(fit, validation)
     kept = fitted.threshold_scores
     assert kept["patient"].unique().tolist() == [c.attrs["patient"] for c in (*fit, *validation)]
-    assert fitted.threshold == selected_threshold(kept, LensSettings().share_within)
+    assert fitted.threshold == selected_threshold(kept, METHODS["lens"].share_within)
     by_patient = {name: rows["p_nez"].to_numpy() for name, rows in kept.groupby("patient")}
     np.testing.assert_array_equal(by_patient["sub-05"], fitted.lens.p_nez(validation[0]))
     _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())

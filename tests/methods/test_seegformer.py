@@ -15,6 +15,7 @@ from epilens.networks.raw import seegformer as net
 from epilens.networks.raw import steps
 from epilens.plan import Plan
 from epilens.testing import make_patient
+from epilens.thresholds import selected_threshold
 
 SMOKE = Plan(smoke=True).override(baselines={"epochs": 2})
 
@@ -164,11 +165,11 @@ def test_every_patient_is_held_once_and_never_by_a_network_that_learned_from_it(
 def test_the_threshold_is_that_of_the_out_of_fold_scores(patients, monkeypatch):
     told = []
 
-    def spy(p_nez, is_ez):
+    def spy(p_nez, is_ez, _):
         told.append((p_nez, is_ez))
         return 0.125, (1.0, 1.0, 1.0)
 
-    monkeypatch.setattr(rows, "select_threshold", spy)
+    monkeypatch.setattr("epilens.thresholds.select_threshold", spy)
     plan = SMOKE.override(baselines={"epochs": 1})
     fitted = METHODS["seegformer"].fit(Training(patients[:3], patients[3:4], 0, plan))
     assert fitted.threshold == 0.125
@@ -187,9 +188,7 @@ def test_the_scores_that_chose_the_threshold_are_kept(patients, fitted):
         assert own["channel"].tolist() == again["channel"].tolist()
         np.testing.assert_array_equal(own["p_nez"], again["p_nez"])
         np.testing.assert_array_equal(own["is_ez"], patient["is_ez"].values)
-    groups = [part for _, part in kept.groupby("patient")]
-    p_nez, is_ez = ([g[name].to_numpy() for g in groups] for name in ("p_nez", "is_ez"))
-    assert rows.select_threshold(p_nez, is_ez)[0] == fitted.threshold
+    assert selected_threshold(kept) == fitted.threshold
 
 
 def test_a_patient_of_the_fit_is_scored_by_the_network_that_has_not_seen_it(patients, fitted):

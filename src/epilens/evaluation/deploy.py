@@ -138,8 +138,7 @@ def train(
     done = {(t.method, t.seed, t.fold): result for t, result in _all(tasks, jobs, parts, tick)}
     p_nez = [_out_of_fold(name, held[name], method, seeds, done) for name in cubes]
     labels = {name: seen_labels(cube) for name, cube in cubes.items()}
-    share_within = METHODS["lens"].settings.share_within if method == "lens" else None
-    threshold, _ = select_threshold(p_nez, list(labels.values()), share_within)
+    threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].share_within)
     about = _about(plan, cubes, labels) | {"notes": [NOTES[method]]}
     about["out_of_fold"] = _figures(p_nez, list(labels.values()))
     assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()

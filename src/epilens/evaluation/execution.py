@@ -66,6 +66,7 @@ def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
 
     Cells as they are ready, with the seconds of processor time that each took.
     """
+    # One process needs no groups, and shows every cell as it is done.
     groups = grouped(cells) if jobs > 1 else [(cell,) for cell in cells]
     for group, took in work_through(_run_alone, groups, jobs, lambda group: group[0].title):
         yield from zip(group, took, strict=True)
@@ -158,8 +159,7 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
         "threshold": {
             "value": float(ledger["threshold"].iloc[0]),
             "chosen_on": fitted.threshold_from,
-            # A method of another package may not offer it.
-            "share_within": getattr(fitted, "share_within", None),
+            "share_within": METHODS[cell.method].share_within,
         },
         "inputs": dict(cell.inputs),
         "versions": versions(),

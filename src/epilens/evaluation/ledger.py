@@ -6,14 +6,13 @@ import io
 from pathlib import Path
 from typing import overload
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from epilens.errors import LedgerError
 from epilens.fusion import LOCKED_WEIGHT, fuse_scores
 from epilens.storage import write_bytes_atomically
-from epilens.thresholds import select_threshold
+from epilens.thresholds import selected_threshold
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
 COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]
@@ -148,13 +147,3 @@ def with_thresholds(ledger: pd.DataFrame) -> pd.DataFrame:
 def cell_threshold(cell: pd.DataFrame) -> float:
     """Threshold from the validation patients of one cell."""
     return selected_threshold(cell[cell["partition"] == "validation"])
-
-
-def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) -> float:
-    """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
-    groups = [part for _, part in rows.groupby("patient", sort=False)]
-    if not groups:
-        raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
-    p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
-    is_ez = [part["is_ez"].to_numpy(bool) for part in groups]
-    return select_threshold(p_nez, is_ez, share_within)[0]

@@ -23,6 +23,7 @@ from epilens.errors import MethodError
 from epilens.plan import SHAFT, Plan
 from epilens.provenance import code_digest, digest_of, modules_named
 from epilens.registry import Origin, Registry
+from epilens.thresholds import selected_threshold
 
 VALIDATION = "validation patients"
 
@@ -33,14 +34,12 @@ class Fitted(Protocol):
     history: pd.DataFrame
     """One row per epoch; empty for methods that have none."""
     threshold: float | None
-    """Chosen by the method itself from fit and validation patients; None: by the protocol."""
+    """What `threshold_scores` select, by the rule of the row; None: the protocol chooses."""
     threshold_from: str
     """Whose scores choose the threshold: `validation patients` unless the method does itself."""
     threshold_scores: pd.DataFrame | None
-    """The scores on which the method itself chose it (patient, channel, is_ez, p_nez), for the
-    audit; None: validation patients' scores."""
-    share_within: float | None
-    """How far the share that its own threshold calls may be from the EZ's; None: any."""
+    """The scores on which it is chosen (patient, channel, is_ez, p_nez), which the audit reads
+    too; None: validation patients' scores."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
 
@@ -92,6 +91,8 @@ class Method:
     training_free: bool = False
     seeded: bool = True
     """Whether chance enters: another seed gives other scores."""
+    share_within: float | None = None
+    """How far the share of contacts that its threshold calls may be from the EZ's; None: any."""
 
     def fit(self, training: Training) -> Fitted:
         """Fit, if there is enough to learn from."""
@@ -109,7 +110,11 @@ class Method:
             _check_partition(self.name, "fit", training.fit, least=2)
             _check_partition(self.name, "validation", training.validation, least=1)
             _check_descriptors(self.name, [*training.fit, *training.validation])
-        return self.fitter(self.settings, training)
+        fitted = self.fitter(self.settings, training)
+        own = getattr(fitted, "threshold_scores", None)  # other packages' may lack it
+        if fitted.threshold is None and own is not None:
+            fitted.threshold = selected_threshold(own, self.share_within)
+        return fitted
 
     def missing(self) -> str:
         """The first required package that is not installed."""
@@ -191,7 +196,6 @@ class Scorer:
     tensors: Mapping[str, object] = field(default_factory=dict)
     threshold_from: str = VALIDATION
     threshold_scores: pd.DataFrame | None = None
-    share_within: float | None = None
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""
@@ -307,6 +311,8 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
         "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
         "pretrained": _pretrained(plan, method.pretrained),
     }
+    if method.share_within is not None:
+        inputs["share_within"] = method.share_within
     if method.parts:  # what it is made of, down to what is fitted
         inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
     return inputs

@@ -24,7 +24,6 @@ from epilens.methods import (
     seen_labels,
 )
 from epilens.networks.lens import Lens
-from epilens.thresholds import select_threshold
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,6 @@ class LensSettings:
     tell which is best, and a wrong choice costs more than the right one gains."""
     inner_folds: int = 5
     """Parts of the fit patients, each scored by the others."""
-    share_within: float = 0.02
-    """How far the share of contacts that the threshold calls may be from the EZ's, out of fold."""
 
 
 @dataclass
@@ -63,12 +60,8 @@ def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
         *((cube, lens.p_nez(cube)) for cube in training.validation),
     ]
     rows = [prediction_rows(cube, p).assign(is_ez=seen_labels(cube)) for cube, p in unseen]
-    labels = [seen_labels(cube) for cube, _ in unseen]
-    threshold, _ = select_threshold([p for _, p in unseen], labels, settings.share_within)
     return FittedLens(
         lens.p_nez,
-        threshold=threshold,
-        share_within=settings.share_within,
         threshold_from="fit patients out of fold, and validation patients",
         threshold_scores=pd.concat(rows, ignore_index=True),
         notes={"counts": evidence_counts([*training.fit, *training.validation])},
@@ -167,5 +160,6 @@ ENTRIES = (
         fitter=fit_lens,
         settings=LensSettings(),
         seeded=False,
+        share_within=0.02,
     ),
 )

@@ -16,7 +16,6 @@ from epilens.arrays import Bools, Floats
 from epilens.methods import Method, Scorer, Training, prediction_rows, seen_channels
 from epilens.methods.segments import usable, with_segments, without_segments
 from epilens.plan import Plan
-from epilens.thresholds import select_threshold
 
 if TYPE_CHECKING:
     from epilens.networks.raw.seegformer import SEEGformer, Windows
@@ -107,7 +106,6 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     final = train(settings.folds, folds < 0, final_epochs(best))
     unseen_by = {name: inner[k][0] for name, k in zip(names, folds, strict=True)}
     out_of_fold = [net.p_nez(unseen_by[n], w) for n, w in zip(names, windows, strict=True)]
-    threshold, _ = select_threshold(out_of_fold, [w.is_ez for w in windows])
     scores = [
         prediction_rows(patient, p).assign(is_ez=w.is_ez)
         for patient, p, w in zip(patients, out_of_fold, windows, strict=True)
@@ -132,9 +130,10 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     return Scorer(
         p_nez,
         pd.DataFrame(history, columns=COLUMNS),
-        threshold,
-        notes | steps.about(final[0]),
-        {k: v for fold, (n, _) in trained.items() for k, v in steps.tensors(n, fold).items()},
+        notes=notes | steps.about(final[0]),
+        tensors={
+            k: v for fold, (n, _) in trained.items() for k, v in steps.tensors(n, fold).items()
+        },
         threshold_from="inner folds",
         threshold_scores=pd.concat(scores, ignore_index=True),
     )

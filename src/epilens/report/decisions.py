@@ -18,7 +18,8 @@ def settings_table() -> str:
     lines = ["| method | settings |", "|---|---|"]
     for name, method in METHODS.items():
         if METHODS.origin(name).package == "epilens":
-            pairs = ", ".join(f"{key} {value}" for key, value in _leaves(plain(method.settings)))
+            used = plain(method.settings) | {"share_within": method.share_within}
+            pairs = ", ".join(f"{key} {value}" for key, value in _leaves(used))
             lines.append(f"| `{name}` | {pairs.replace('|', '/') or 'none'} |")
     return "\n".join(lines) + "\n"
 

@@ -15,7 +15,6 @@ import pandas as pd
 import xarray as xr
 
 from epilens.errors import MethodError
-from epilens.evaluation.ledger import selected_threshold
 from epilens.evidence.cube import blind
 from epilens.methods import (
     METHODS,
@@ -29,6 +28,7 @@ from epilens.methods import (
 from epilens.plan import Plan
 from epilens.provenance import FLOOR, digest_of, modules_behind
 from epilens.testing.patients import make_patient
+from epilens.thresholds import selected_threshold
 
 QUICK = Plan(smoke=True).override(
     training={"epochs": 2, "least_epochs": 1}, baselines={"epochs": 2}, traces={"segments": 5}
@@ -190,7 +190,7 @@ def keeps_what_chose_its_threshold(trial: Trial) -> None:
         return
     kept = getattr(trial.fitted, "threshold_scores", None)
     trial.expect(kept is not None, "the scores that chose its threshold", "none")
-    again = selected_threshold(pd.DataFrame(kept))
+    again = selected_threshold(pd.DataFrame(kept), trial.method.share_within)
     found = f"{trial.fitted.threshold}, they select {again}"
     trial.expect(again == trial.fitted.threshold, "the threshold that its scores select", found)
 
