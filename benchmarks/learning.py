@@ -1,10 +1,10 @@
 """Why the networks are where they are: the paper's training with one thing changed at a time.
 
-`python -m benchmarks learning [--only NAME] [--folder FOLDER] [--large]`. Simulated patients, made
-in memory at 256 Hz, of cohort seeds 20 and up (0-2 are kept for reports). PRQ-Net and BCR-Net learn
-from the first of a fixed list of fit patients; 13 others choose epoch and threshold; the same 40
-others judge every row. Labels are what each center annotates. With `--folder`, patients and
-finished trainings are kept there and not made again.
+`python -m benchmarks learning [--only NAME] [--folder FOLDER] [--large] [--jobs N]`. Simulated
+patients, made in memory at 256 Hz, of cohort seeds 20 and up (0-2 are kept for reports). PRQ-Net
+and BCR-Net learn from the first of a fixed list of fit patients; 13 others choose epoch and
+threshold; the same 40 others judge every row. Labels are what each center annotates. With
+`--folder`, patients and finished trainings are kept there and not made again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from epilens.networks.encoder import ChannelAttention
 from epilens.networks.loop import Schedule, train_epochs
 from epilens.networks.training import Lesson, PatientTensors, _step, as_tensors, build, predict
 from epilens.plan import Plan, TrainingPlan
+from epilens.processes import work_through
 from epilens.thresholds import confusion_metrics, grid_metrics, select_threshold
 
 Floats = NDArray[np.floating[Any]]
@@ -122,6 +124,12 @@ ROWS = (
 LARGE = tuple(Row("patients", f"{n} fit patients", {"patients": n}) for n in (160, 320))
 
 
+def trial_of(line: Row, network: str, seed: int) -> Trial:
+    """The training of a row; its own seed, if it has one, is added."""
+    changes = dict(line.changes)
+    return Trial(network, seed + changes.pop("seed", 0), **changes)
+
+
 # --- patients -------------------------------------------------------------------------------------
 
 
@@ -166,10 +174,10 @@ def make_cubes(shape: str, fit: int, folder: Path) -> Patients:
     folder.mkdir(parents=True, exist_ok=True)
     for name, patient in drawn_patients(shape):
         path = folder / (name + SUFFIX)
-        if not path.exists():
+        if made := not path.exists():
             save_store(as_cube(name, patient), path)
         cubes.append(open_saved(path).load())
-        if len(cubes) % 10 == 0 or len(cubes) == wanted:
+        if made and (len(cubes) % 10 == 0 or len(cubes) == wanted):
             say(f"patients: {len(cubes)} of {wanted}")
         if len(cubes) == wanted:
             break
@@ -519,6 +527,29 @@ class Bench:
             return dict(stored)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where patients and trainings are kept, and how many patients there are to learn from."""
+
+    shape: str
+    patients: int
+    folder: Path
+    until: float
+
+
+@cache
+def bench_at(place: Place) -> Bench:
+    """Every process reads the patients once."""
+    torch.set_num_threads(1)
+    patients = make_cubes(place.shape, place.patients, place.folder / "cubes")
+    return Bench(patients, place.folder / place.shape, place.until)
+
+
+def train_at(task: tuple[Place, Trial]) -> None:
+    place, trial = task
+    bench_at(place).trace(trial)
+
+
 def compared(
     bench: Bench, network: str, rows: Sequence[Row], seeds: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
@@ -530,9 +561,7 @@ def compared(
     def values(line: Row) -> tuple[float, dict[str, Floats]] | None:
         epochs, each = [], []
         for seed in seeds:
-            changes = dict(line.changes)
-            trial = replace(Trial(network, seed + changes.pop("seed", 0)), **changes)
-            trace = bench.trace(trial)
+            trace = bench.trace(trial_of(line, network, seed))
             if trace is None:
                 return None
             epoch, found = read(trace, line.readout, truth)
@@ -650,30 +679,29 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--large", action="store_true", help="also 160 and 320 fit patients")
     parser.add_argument("--shape", default="demo", choices=sorted(SHAPES), help="of the cohorts")
     parser.add_argument("--seeds", type=int, default=1, help="trainings per row")
+    parser.add_argument("--jobs", type=int, default=1, help="trainings side by side")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin none after")
     return parser.parse_args(arguments)
 
 
 def measure(*arguments: str) -> list[dict[str, Any]]:
     chosen = options(arguments)
-    torch.set_num_threads(1)
     until = time.monotonic() + 60 * chosen.minutes
     rows = [
         r for r in ROWS + LARGE * chosen.large if r.comparison in (chosen.only or [r.comparison])
     ]
     most = max([2 * FIT, *(r.changes.get("patients", 0) for r in rows)])
     seeds = [42 + 10 * i for i in range(chosen.seeds)]
-    with tempfile.TemporaryDirectory() as place:
-        folder = chosen.folder or Path(place)
-        patients = make_cubes(chosen.shape, most, folder / "cubes")
-        bench = Bench(patients, folder / chosen.shape, until)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Place(chosen.shape, most, chosen.folder or Path(temporary), until)
+        bench = bench_at(place)
+        patients = bench.patients
         # Row by row, so that a limit of time leaves both networks with the same rows.
-        for line in (Row("paper", "", WHOLE), *rows):
-            for network in NETWORKS:
-                for seed in seeds:
-                    changes = dict(line.changes)
-                    trial = Trial(network, seed + changes.pop("seed", 0))
-                    bench.trace(replace(trial, **changes))
+        lines = [Row("paper", "", WHOLE), *rows]
+        trials = [trial_of(r, n, seed) for r in lines for n in NETWORKS for seed in seeds]
+        tasks = [(place, trial) for trial in dict.fromkeys(trials)]
+        for _ in work_through(train_at, tasks, chosen.jobs, lambda task: str(task[1])):
+            pass
         found = [r for network in NETWORKS for r in compared(bench, network, rows, seeds)]
         reach = tails(patients.pool[:FIT])
     print(*(line.replace(" -", " −").replace("(-", "(−") for line in table(found)), sep="\n")

@@ -6,15 +6,18 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from permissions import as_nobody
 
 from epilens.cli import main
-from epilens.errors import DataError, ModelError, PlanError
+from epilens.errors import DataError, ModelError, PlanError, StorageError
 from epilens.plan import Plan
 from epilens.storage import (
     MARK,
+    check_folder,
     damage_in,
     own_file,
     own_folder,
@@ -247,6 +250,34 @@ def test_report_and_audit_overwrite_no_file_of_somebody(finished, tiny, precious
     assert contents(precious) == {"notes.txt": b"mine", "page.html": b"mine"}
     main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
     main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
+
+
+CHECKS = {
+    "a folder": lambda place: check_folder(place, "cubes"),
+    "a file": lambda place: own_file(place, "ours"),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", ["here", "new/inner"])
+def test_a_place_that_may_not_be_written_is_refused_before_anything_is_computed(name, check):
+    with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to others
+        Path(top).chmod(0o755)
+        closed = Path(top) / "closed"
+        closed.mkdir()
+        closed.chmod(0o555)
+
+        def said() -> str:
+            try:
+                CHECKS[check](closed / name)
+            except StorageError as error:
+                return str(error)
+            return "nothing"
+
+        expected = "expected a place that can be written, found: Permission denied. Give another"
+        assert as_nobody(said).startswith(f"{closed / name}: {expected}")
+        closed.chmod(0o777)
+        assert as_nobody(said) == "nothing"
 
 
 def test_the_mark_of_a_folder_in_one_piece_names_its_files(tmp_path):

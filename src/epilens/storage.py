@@ -27,6 +27,7 @@ from epilens.urls import check_here
 from epilens.whole_files import (
     PARTIAL,
     TOGETHER,
+    check_writable,
     finish_together,
     own_file,
     read_tree,
@@ -107,6 +108,7 @@ def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> N
             f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
             "is written there: give another folder."
         )
+    check_writable(path)
 
 
 def is_own(path: str | Path, kind: str) -> bool:

@@ -6,6 +6,7 @@ leave it behind, held by nobody: whoever writes the same name next removes it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -39,6 +40,7 @@ def own_file(path: str | Path, sign: str) -> Path:
     """The path, unless a file is there that lacks the sign by which ours are known."""
     check_here(path)
     path = Path(path)
+    check_writable(path)
     if path.is_dir():
         raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
     if path.exists():
@@ -52,6 +54,15 @@ def own_file(path: str | Path, sign: str) -> Path:
                 "is written there: give another name."
             )
     return path
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place in which this user can write nothing, before anything is computed for it."""
+    places = (Path(os.path.realpath(path)), *Path(os.path.realpath(path)).parents)
+    nearest = next((place for place in places if place.is_dir()), None)
+    if nearest is not None and not os.access(nearest, os.W_OK | os.X_OK):
+        fixed = os.statvfs(nearest).f_flag & os.ST_RDONLY
+        raise unwritable(path, OSError(errno.EROFS if fixed else errno.EACCES, "cannot be written"))
 
 
 @contextmanager

@@ -16,8 +16,11 @@ from typing import Any, Self
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+
+from epilens.networks.kernels import drop, score_gradient
 
 VARIANCE_FLOOR = 1e-6
 BLOCK = 64
@@ -57,22 +60,23 @@ class Dropout(nn.Module):
         """By how much the kept elements are scaled up."""
         return 65536 / (65536 - self.cut) if self.training else 1.0
 
-    def mask(self, x: Tensor) -> Tensor | None:
-        """1 where an element of x is kept, else 0; None while nothing is dropped."""
+    def bits(self, count: int) -> NDArray[np.uint16] | None:
+        """16 random bits for each element, which is kept if they reach `cut`; None: all are."""
         if not self.training or self.cut == 0:
             return None
         if self.rng is None:
             raise RuntimeError("Dropout: expected a generator while training; call seed_dropout.")
-        # Raw words are six times quicker than Generator.bytes; bytes multiply quicker than bools.
-        words = self.rng.bit_generator.random_raw(-(-x.numel() // 4))
-        bits = words.view(np.uint16)[: x.numel()].reshape(x.shape)
-        return torch.from_numpy((bits >= self.cut).view(np.uint8)).to(x.device)
+        # Raw words are six times quicker than Generator.bytes.
+        return self.rng.bit_generator.random_raw(-(-count // 4)).view(np.uint16)[:count]
 
     def forward(self, x: Tensor) -> Tensor:
         """Zero a share p of the elements while training and scale up the others."""
-        keep = self.mask(x)
-        # The backward pass keeps this mask, one byte per element, and nothing else.
-        return x if keep is None else (x * keep).mul_(self.gain)
+        bits = self.bits(x.numel())
+        if bits is None:
+            return x
+        # Bytes multiply quicker than bools; the backward pass keeps them and nothing else.
+        keep = torch.from_numpy((bits >= self.cut).view(np.uint8)).view(x.shape).to(x.device)
+        return (x * keep).mul_(self.gain)
 
 
 def seed_dropout(network: nn.Module, seed: int) -> None:
@@ -87,7 +91,9 @@ class Mixture(torch.autograd.Function):
     """Values of a window's channels, mixed by softmax(qkᵀ/√d) after dropout, head by head.
 
     By hand, because the chain of torch's own functions goes over the shares (B, C, C) twice as
-    often in the backward pass, and copies the gradients of q, k and v once more.
+    often in the backward pass; and through NumPy, whose BLAS takes half as long as torch's for
+    many small matrices on one thread, which is all that a network gets here. Not torch's own
+    attention: it would take its dropout from the global generator.
     """
 
     @staticmethod
@@ -96,45 +102,64 @@ class Mixture(torch.autograd.Function):
 
         Returns (B, C, heads, d).
         """
-        B, C, _, heads, d = projected.shape
-        mixed, shares = projected.new_empty(B, C, heads, d), []
-        start = projected.new_zeros(1, 1, 1) if hidden is None else hidden[:, None]
-        # Head by head, bmm reads the projection in place; stacking the heads would copy all of it.
-        # Not torch's own attention: it would take its dropout from the global generator.
+        x = projected.detach().cpu().numpy()
+        B, C, _, heads, d = x.shape
+        mixed, scores = np.empty((B, C, heads, d), x.dtype), np.empty((B, C, C), x.dtype)
+        learns = ctx.needs_input_grad[0]
+        shares = projected.new_empty(heads if learns else 1, B, C, C, device="cpu")
         for head in range(heads):
-            q, k, v = projected[:, :, :, head].unbind(2)
-            scores = torch.baddbmm(start, q, k.mT, beta=float(hidden is not None), alpha=d**-0.5)
-            share = scores.softmax(-1)  # (B, C, C)
-            keep = dropout.mask(share)
-            kept = share if keep is None else share * keep
-            # Not bmm's own `out`: it is slow where the heads lie side by side.
-            torch.mul(torch.bmm(kept, v), dropout.gain, out=mixed[:, :, head])
-            if ctx.needs_input_grad[0]:
-                shares += [share, kept]
-        ctx.save_for_backward(projected, mixed, *shares)
+            q, k, v = _of_head(x, head)
+            np.matmul(q * d**-0.5, _turned(k), out=scores)
+            if hidden is not None:
+                scores += hidden.cpu().numpy()[:, None]
+            share = shares[head if learns else 0]
+            torch.softmax(torch.from_numpy(scores), -1, out=share)
+            bits, kept = dropout.bits(scores.size), share.numpy()
+            if bits is not None:
+                drop(kept.reshape(-1), bits, dropout.cut, scores.reshape(-1))
+                kept = scores
+            np.matmul(kept, v, out=mixed[:, :, head])
+        out = torch.from_numpy(mixed).mul_(dropout.gain).to(projected.device)
+        ctx.save_for_backward(projected, out, shares)
         ctx.gain = dropout.gain
-        return mixed
+        return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         """From the gradient of what `forward` returned."""
-        projected, mixed, *shares = ctx.saved_tensors
-        heads, d = projected.shape[3:]
-        gradient = torch.empty_like(projected)
+        projected, mixed, shares = ctx.saved_tensors
+        x = projected.detach().cpu().numpy()
+        B, C, _, heads, d = x.shape
+        gradient, (score, kept) = np.empty_like(x), np.empty((2, B, C, C), x.dtype)
         # Σ_j (∂/∂share_j) share_j, which softmax takes from every score, without the shares.
-        common = (g * mixed).sum(-1, keepdim=True)
-        g = g * ctx.gain
+        common = (g * mixed).sum(-1).cpu().numpy()  # (B, C, heads)
+        g = (g * ctx.gain).cpu().numpy()
         for head in range(heads):
-            (q, k, v), up = projected[:, :, :, head].unbind(2), g[:, :, head]
-            share, kept = shares[2 * head : 2 * head + 2]
-            score = torch.bmm(up, v.mT).mul_(kept)
-            score.addcmul_(share, common[:, :, head], value=-1)
-            dq, dk, dv = gradient[:, :, :, head].unbind(2)
-            torch.mul(torch.bmm(score, k), d**-0.5, out=dq)
-            torch.mul(torch.bmm(score.mT, q), d**-0.5, out=dk)
-            dv.copy_(torch.bmm(kept.mT, up))
-        return gradient, None, None
+            (q, k, v), up = _of_head(x, head), g[:, :, head]
+            np.matmul(up, _turned(v), out=score)
+            score_gradient(
+                score.reshape(B * C, C),
+                shares[head].view(B * C, C).numpy(),
+                common[:, :, head].reshape(B * C),
+                kept.reshape(B * C, C),
+            )
+            dq, dk, dv = _of_head(gradient, head)
+            np.matmul(score, k, out=dq)
+            np.matmul(score.swapaxes(1, 2), q, out=dk)
+            np.matmul(kept.swapaxes(1, 2), up, out=dv)
+        gradient[:, :, :2] *= d**-0.5
+        return torch.from_numpy(gradient).to(projected.device), None, None
+
+
+def _of_head(x: NDArray[Any], head: int) -> tuple[NDArray[Any], ...]:
+    """q, k and v of a head, each (B, C, d), without copies."""
+    return tuple(x[:, :, part, head] for part in range(3))
+
+
+def _turned(x: NDArray[Any]) -> NDArray[Any]:
+    """(B, C, d) → (B, d, C), copied: a product with it takes half as long."""
+    return np.ascontiguousarray(x.swapaxes(1, 2))
 
 
 class ChannelAttention(nn.Module):

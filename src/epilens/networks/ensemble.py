@@ -17,6 +17,7 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from epilens.evidence.views import Standardizer, views
@@ -28,11 +29,12 @@ Result = TypeVar("Result")
 
 @contextmanager
 def one_thread_each() -> Generator[None]:
-    """One torch thread per network: for tensors of this size, more of them wait for each other."""
+    """One thread per network: for tensors of this size, more of them wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, "blas"):
+            yield
     finally:
         torch.set_num_threads(before)
 
