@@ -79,7 +79,7 @@ lock:
 	.lock-venv/bin/python -m pip install --quiet torch==2.13.0
 	.lock-venv/bin/python -m pip install --quiet ".[dev,fetch]"
 	echo "# Exact versions of everything; written by 'make lock'." > requirements.lock
-	.lock-venv/bin/python -m pip freeze --exclude epilens | sed -e 's/^torch==.*/torch==2.13.0/' >> requirements.lock
+	.lock-venv/bin/python -m pip freeze --all --exclude epilens --exclude pip | sed -e 's/^torch==.*/torch==2.13.0/' >> requirements.lock
 	rm -rf .lock-venv
 
 clean:

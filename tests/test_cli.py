@@ -237,11 +237,14 @@ def test_run_and_score(small):
     table = run("score", small / "runs" / "quick")
     assert all(name in table.stdout for name in ("prq", "bcr", "cdel", "Macro-F1"))
     assert "For research, not for diagnosis" in table.stderr
+    assert table.stderr.endswith(f"epilens reproduce {small / 'runs' / 'quick'} --out DIR\n")
     some = ("--only", "prq", "--only", "bcr")
     again = run(
         "run", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "r", *some
     )
     assert again.stderr.endswith(f"epilens compare {small / 'r' / 'quick'} prq bcr\n")
+    told = run("score", small / "r" / "quick").stderr
+    assert told.endswith(f"epilens compare {small / 'r' / 'quick'} A B\n")
     rows = json.loads(run("score", small / "runs" / "quick", "--json").stdout)
     assert {row["method"] for row in rows} == {"prq", "bcr", "cdel"}
 
