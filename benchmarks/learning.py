@@ -42,6 +42,7 @@ from epilens.evidence.views import VIEWS, Standardizer, views
 from epilens.methods import METHODS
 from epilens.methods.epilens import branch_seed, untrained
 from epilens.networks.encoder import ChannelAttention
+from epilens.networks.ensemble import one_thread_each
 from epilens.networks.loop import Schedule, train_epochs
 from epilens.networks.training import Lesson, PatientTensors, _step, as_tensors, build, predict
 from epilens.plan import Plan, TrainingPlan
@@ -540,14 +541,14 @@ class Place:
 @cache
 def bench_at(place: Place) -> Bench:
     """Every process reads the patients once."""
-    torch.set_num_threads(1)
     patients = make_cubes(place.shape, place.patients, place.folder / "cubes")
     return Bench(patients, place.folder / place.shape, place.until)
 
 
 def train_at(task: tuple[Place, Trial]) -> None:
     place, trial = task
-    bench_at(place).trace(trial)
+    with one_thread_each():
+        bench_at(place).trace(trial)
 
 
 def compared(

@@ -72,8 +72,8 @@ def _infer(network: nn.Module, φ: torch.Tensor, valid: torch.Tensor) -> Any:
 def _products(windows: int, channels: int, features: int = 36) -> tuple[list[Any], list[Any]]:
     """The matrix products of a PRQ-Net, forward and backward: what no implementation can leave out.
 
-    In blocks of windows and head by head, as the network has them, on contiguous arrays, and each
-    by whoever is quicker: torch multiplies matrices, NumPy many small ones.
+    In blocks of windows and head by head, as the network has them, on contiguous arrays, and by
+    whom it has them multiplied: torch takes matrices, NumPy many small ones.
     """
     forward, backward = [], []
 

@@ -81,7 +81,7 @@ def table(run: Run, truth: pd.DataFrame) -> str:
 
 
 def _with_sd(mean: float, sd: float) -> str:
-    return f"{mean:.3f}" if np.isnan(sd) or sd == 0 else f"{mean:.3f} ± {sd:.3f}"
+    return f"{mean:.3f}" if np.isnan(sd) or sd < 5e-4 else f"{mean:.3f} ± {sd:.3f}"
 
 
 def ahead(run: Run, leader: str = "lens") -> list[str]:

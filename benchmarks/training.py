@@ -1,4 +1,4 @@
-"""What each measure buys in training: the dropout mask, blocks, patients apart, processes."""
+"""What each measure buys in training: random bits, blocks, patients apart, processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from benchmarks.networks import _step
 from benchmarks.timing import row, side_by_side
@@ -17,6 +18,7 @@ from epilens.networks import encoder
 from epilens.networks.ensemble import one_thread_each
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import build
+from epilens.processes import reuse_memory
 
 SHAPES = ((2, 60), (3, 95), (4, 80), (1, 150))
 """Seizures and channels of four patients of one step."""
@@ -38,14 +40,17 @@ def _steps(padded: bool) -> Callable[[], None]:
 
 
 def _by_torch(self: Any, count: int) -> np.ndarray:
-    return torch.empty(count, dtype=torch.int32).random_(65536).numpy().astype(np.uint16)
+    words = torch.empty(-(-count // 4), dtype=torch.int64).random_()
+    return words.numpy().view(np.uint16)[:count]
 
 
 def _worker(threads: int) -> None:
     torch.set_num_threads(threads)
+    reuse_memory()
     step = _step(build(PRQNet, 0), *_patient(3, 95))
-    for _ in range(20):
-        step()
+    with threadpool_limits(threads, "blas"):
+        for _ in range(20):
+            step()
 
 
 def _processes(jobs: int, threads: int) -> Callable[[], None]:

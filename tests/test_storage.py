@@ -17,7 +17,7 @@ from epilens.errors import DataError, ModelError, PlanError, StorageError
 from epilens.plan import Plan
 from epilens.storage import (
     MARK,
-    check_folder,
+    check_writable,
     damage_in,
     own_file,
     own_folder,
@@ -252,32 +252,51 @@ def test_report_and_audit_overwrite_no_file_of_somebody(finished, tiny, precious
     main_ok(["cohort", str(tiny / "north"), "--audit", str(precious / "audit.tsv")])
 
 
-CHECKS = {
-    "a folder": lambda place: check_folder(place, "cubes"),
-    "a file": lambda place: own_file(place, "ours"),
-}
-
-
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("name", ["here", "new/inner"])
-def test_a_place_that_may_not_be_written_is_refused_before_anything_is_computed(name, check):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("read", "Permission denied"),
+        ("read/new/inner", "Permission denied"),
+        ("shut/inner", "Permission denied"),
+        ("file/inner", "Not a directory"),
+        ("open/new/inner", ""),
+    ],
+)
+def test_a_folder_that_may_not_be_written_is_told(name, reason):
     with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to others
         Path(top).chmod(0o755)
-        closed = Path(top) / "closed"
-        closed.mkdir()
-        closed.chmod(0o555)
+        (Path(top) / "file").write_text("")
+        for folder, mode in (("read", 0o555), ("shut", 0), ("open", 0o777)):
+            (Path(top) / folder).mkdir()
+            (Path(top) / folder).chmod(mode)
+        place = Path(top) / name
 
         def said() -> str:
             try:
-                CHECKS[check](closed / name)
+                check_writable(place)
             except StorageError as error:
                 return str(error)
             return "nothing"
 
-        expected = "expected a place that can be written, found: Permission denied. Give another"
-        assert as_nobody(said).startswith(f"{closed / name}: {expected}")
-        closed.chmod(0o777)
-        assert as_nobody(said) == "nothing"
+        told = f"{place}: expected a place that can be written, found: {reason}. Give another path."
+        assert as_nobody(said) == (told if reason else "nothing")
+
+
+def test_who_computes_long_asks_first_whether_it_can_write(finished, precious, capsys, monkeypatch):
+    def compute(*_):
+        raise AssertionError("computed before it was known whether it can be written")
+
+    monkeypatch.setattr("epilens.localization.result.assemble", compute)
+    for module in ("epilens.report.reproduction", "epilens.report.findings"):
+        monkeypatch.setattr(f"{module}.find", compute)
+    inside, folder = str(precious / "notes.txt" / "out"), str(finished / "runs" / "small")
+    patient = str(next((finished / "cubes").glob("*.zip"), finished / "cubes"))
+    for command in (
+        ["localize", "line-length-change", patient, "--out", inside],
+        ["reproduce", folder, "--out", inside + "/more"],
+        ["report", folder, "--out", inside + ".html"],
+    ):
+        assert "found: Not a directory" in refused(command, capsys), command
 
 
 def test_the_mark_of_a_folder_in_one_piece_names_its_files(tmp_path):

@@ -44,6 +44,7 @@ from epilens.whole_files import (
 __all__ = [
     "MARK",
     "check_folder",
+    "check_writable",
     "damage_in",
     "is_leftover",
     "is_own",
@@ -108,7 +109,6 @@ def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> N
             f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
             "is written there: give another folder."
         )
-    check_writable(path)
 
 
 def is_own(path: str | Path, kind: str) -> bool:

@@ -83,7 +83,10 @@ def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) ->
     """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
     groups = [part for _, part in rows.groupby("patient", sort=False)]
     if not groups:
-        raise LedgerError("ledger: expected validation rows to choose a threshold, found none.")
+        raise LedgerError(
+            "threshold: expected scores of one patient or more to choose it from, found none. Give "
+            "the validation patients' rows, or those that the method keeps."
+        )
     p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
     is_ez = [part["is_ez"].to_numpy(bool) for part in groups]
     return select_threshold(p_nez, is_ez, share_within)[0]

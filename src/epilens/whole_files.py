@@ -40,7 +40,6 @@ def own_file(path: str | Path, sign: str) -> Path:
     """The path, unless a file is there that lacks the sign by which ours are known."""
     check_here(path)
     path = Path(path)
-    check_writable(path)
     if path.is_dir():
         raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
     if path.exists():
@@ -56,13 +55,20 @@ def own_file(path: str | Path, sign: str) -> Path:
     return path
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a place in which this user can write nothing, before anything is computed for it."""
-    places = (Path(os.path.realpath(path)), *Path(os.path.realpath(path)).parents)
-    nearest = next((place for place in places if place.is_dir()), None)
-    if nearest is not None and not os.access(nearest, os.W_OK | os.X_OK):
-        fixed = os.statvfs(nearest).f_flag & os.ST_RDONLY
-        raise unwritable(path, OSError(errno.EROFS if fixed else errno.EACCES, "cannot be written"))
+def check_writable(folder: Path) -> None:
+    """Refuse a folder, there or to be made, in which this user can write nothing.
+
+    For verbs that compute long before they write. A disk that is full by then is told then.
+    """
+    here = folder.absolute()
+    nearest = next(place for place in (here, *here.parents) if os.path.lexists(place))
+    code = 0
+    if not os.path.isdir(nearest):  # noqa: PTH112 - Path.is_dir raises where it may not look
+        code = errno.ENOTDIR
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        code = errno.EROFS if os.statvfs(nearest).f_flag & os.ST_RDONLY else errno.EACCES
+    if code:
+        raise unwritable(folder, OSError(code, os.strerror(code)))
 
 
 @contextmanager

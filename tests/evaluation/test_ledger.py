@@ -263,7 +263,7 @@ def test_choosing_thresholds_changes_nothing_else(ledger):
 
 
 def test_a_cell_without_validation_rows_is_refused(ledger):
-    with pytest.raises(LedgerError, match="expected validation rows to choose a threshold"):
+    with pytest.raises(LedgerError, match="expected scores of one patient or more"):
         with_thresholds(ledger[ledger["partition"] == "test"])
 
 

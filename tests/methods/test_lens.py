@@ -22,7 +22,7 @@ from epilens.methods.lens import (
 )
 from epilens.networks.lens import Lens
 from epilens.testing import check_method, make_cube
-from epilens.thresholds import selected_threshold
+from epilens.thresholds import GRID, selected_threshold
 
 SHAPE = (3, 2, 2)
 TRUE = np.random.default_rng(7).normal(size=SHAPE)
@@ -227,6 +227,10 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     kept = fitted.threshold_scores
     assert kept["patient"].unique().tolist() == [c.attrs["patient"] for c in (*fit, *validation)]
     assert fitted.threshold == selected_threshold(kept, METHODS["lens"].share_within)
+    off = [
+        abs((kept["p_nez"] < t).mean() - kept["is_ez"].mean()) for t in (fitted.threshold, *GRID)
+    ]
+    assert off[0] <= max(0.02, min(off)) + 1e-12
     by_patient = {name: rows["p_nez"].to_numpy() for name, rows in kept.groupby("patient")}
     np.testing.assert_array_equal(by_patient["sub-05"], fitted.lens.p_nez(validation[0]))
     _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())

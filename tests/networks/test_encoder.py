@@ -254,6 +254,21 @@ def test_the_gradient_of_the_attention_by_hand_is_right_beside_hidden_channels()
     assert gradcheck(lambda x: call(x)[[0, 2]], (projected,))
 
 
+@pytest.mark.parametrize("hide", [False, True])
+def test_the_attention_by_hand_is_the_same_in_single_precision(hide):
+    dropout, hidden = Dropout(0.4).train(), torch.zeros(3, 40, dtype=torch.float64)
+    hidden[0, 30:] = torch.finfo(torch.float32).min
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        projected = variable(3, 40, 3, 2, 16).detach().to(dtype).requires_grad_()
+        seed_dropout(dropout, 3)
+        mixed = Mixture.apply(projected, hidden.to(dtype) if hide else None, dropout)
+        (gradient,) = torch.autograd.grad(mixed.square().sum(), projected)
+        assert (mixed.dtype, gradient.dtype) == (dtype, dtype)
+        found.append((mixed.double(), gradient.double()))
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("change", VARIANTS, ids=str)
 def test_the_gradient_of_the_encoder_is_right(change):
     network = randomize(Encoder(replace(SMALL, **change)))

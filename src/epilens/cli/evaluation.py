@@ -75,7 +75,7 @@ def score(
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, run.caveats)
-    if set(run.plan.methods) <= set(run.methods):
+    if set(run.methods_before) <= set(run.methods):
         return next_step("epilens compare {0} A B; epilens reproduce {0} --out DIR", folder)
     return next_step("epilens compare {0} A B", folder)  # its page would lack what was not run
 

@@ -136,9 +136,11 @@ def run_cell(cell: Cell) -> None:
         ledger = with_thresholds(ledger)
     else:
         ledger = ledger.assign(threshold=fitted.threshold)
-    record = _record(cell, ledger, fitted)
     # A method of another package may not offer them.
     own = getattr(fitted, "threshold_scores", None)
+    record = _record(cell, ledger, fitted)
+    if own is not None:
+        record["threshold"]["share_within"] = method.share_within
     cell.folder.write(record, ledger, fitted.history, fitted.weights(), own)
 
 
@@ -159,7 +161,6 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
         "threshold": {
             "value": float(ledger["threshold"].iloc[0]),
             "chosen_on": fitted.threshold_from,
-            "share_within": METHODS[cell.method].share_within,
         },
         "inputs": dict(cell.inputs),
         "versions": versions(),

@@ -34,7 +34,8 @@ class Fitted(Protocol):
     history: pd.DataFrame
     """One row per epoch; empty for methods that have none."""
     threshold: float | None
-    """What `threshold_scores` select, by the rule of the row; None: the protocol chooses."""
+    """None: chosen from `threshold_scores` by the rule of the row or, where there are none, by the
+    protocol."""
     threshold_from: str
     """Whose scores choose the threshold: `validation patients` unless the method does itself."""
     threshold_scores: pd.DataFrame | None
@@ -112,7 +113,7 @@ class Method:
             _check_descriptors(self.name, [*training.fit, *training.validation])
         fitted = self.fitter(self.settings, training)
         own = getattr(fitted, "threshold_scores", None)  # other packages' may lack it
-        if fitted.threshold is None and own is not None:
+        if fitted.threshold is None and own is not None and fitted.threshold_from != VALIDATION:
             fitted.threshold = selected_threshold(own, self.share_within)
         return fitted
 
@@ -278,6 +279,7 @@ def _with_shaft(base: Method) -> Method:
         },
         parts=(base.name,),
         sections=(*base.sections, "shaft"),
+        share_within=None,  # its threshold is the protocol's
     )
 
 

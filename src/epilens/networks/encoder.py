@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from epilens.networks.kernels import drop, score_gradient
-
 VARIANCE_FLOOR = 1e-6
 BLOCK = 64
 """Windows that are embedded together: about one seizure."""
@@ -91,9 +89,9 @@ class Mixture(torch.autograd.Function):
     """Values of a window's channels, mixed by softmax(qkᵀ/√d) after dropout, head by head.
 
     By hand, because the chain of torch's own functions goes over the shares (B, C, C) twice as
-    often in the backward pass; and through NumPy, whose BLAS takes half as long as torch's for
-    many small matrices on one thread, which is all that a network gets here. Not torch's own
-    attention: it would take its dropout from the global generator.
+    often in the backward pass; and through NumPy, whose BLAS was twice as quick as torch's for many
+    small matrices on one thread, as networks are trained here. Not torch's own attention: it would
+    take its dropout from the global generator.
     """
 
     @staticmethod
@@ -107,15 +105,18 @@ class Mixture(torch.autograd.Function):
         mixed, scores = np.empty((B, C, heads, d), x.dtype), np.empty((B, C, C), x.dtype)
         learns = ctx.needs_input_grad[0]
         shares = projected.new_empty(heads if learns else 1, B, C, C, device="cpu")
+        away = None if hidden is None else hidden.cpu().numpy()[:, None]
         for head in range(heads):
             q, k, v = _of_head(x, head)
             np.matmul(q * d**-0.5, _turned(k), out=scores)
-            if hidden is not None:
-                scores += hidden.cpu().numpy()[:, None]
+            if away is not None:
+                scores += away
             share = shares[head if learns else 0]
             torch.softmax(torch.from_numpy(scores), -1, out=share)
             bits, kept = dropout.bits(scores.size), share.numpy()
             if bits is not None:
+                from epilens.networks.kernels import drop  # numba is large, and scores do without
+
                 drop(kept.reshape(-1), bits, dropout.cut, scores.reshape(-1))
                 kept = scores
             np.matmul(kept, v, out=mixed[:, :, head])
@@ -128,6 +129,8 @@ class Mixture(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         """From the gradient of what `forward` returned."""
+        from epilens.networks.kernels import score_gradient
+
         projected, mixed, shares = ctx.saved_tensors
         x = projected.detach().cpu().numpy()
         B, C, _, heads, d = x.shape

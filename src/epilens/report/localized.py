@@ -13,7 +13,7 @@ from epilens.errors import DataError, OnsetError
 from epilens.localization import Request
 from epilens.report.derivative import KIND, read_before
 from epilens.spreadsheet import plain
-from epilens.storage import check_folder
+from epilens.storage import check_folder, check_writable
 from epilens.terminal import progress, say
 from epilens.urls import url_of
 
@@ -25,6 +25,7 @@ _PIECE = 2**20
 def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     """Localize and write; progress and cautions go to stderr. Returns the page."""
     check_folder(out, KIND)
+    check_writable(out)
     with progress("localizing") as tick:
         tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)

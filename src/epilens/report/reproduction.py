@@ -13,6 +13,7 @@ from epilens.report.tables import to_latex, to_markdown
 from epilens.spreadsheet import to_csv
 from epilens.storage import (
     check_folder,
+    check_writable,
     replace_folder,
     write_atomically,
     write_bytes_atomically,
@@ -27,6 +28,7 @@ FIGURE_FORMATS = ("pdf", "svg", "png")
 def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = None) -> Path:
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
     check_folder(out, KIND)
+    check_writable(Path(out).absolute().parent)  # a new folder takes the place of the old one
     findings = find(run, tick)
     with replace_folder(out, KIND) as place:
         _write_all(findings, place)

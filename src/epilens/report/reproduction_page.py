@@ -18,7 +18,7 @@ from epilens.evaluation.run import Run
 from epilens.report.findings import Findings, drawn, figure_bytes
 from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
-from epilens.storage import own_file, write_atomically
+from epilens.storage import check_writable, own_file, write_atomically
 
 PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 _SIGN = '<meta name="generator" content="EpiLENS">'
@@ -38,7 +38,9 @@ def check_page(path: str | Path) -> Path:
             f"{path}: expected the name of an HTML file, e.g. report.html, found another. "
             "`epilens reproduce RUN --out DIR` writes a folder."
         )
-    return own_file(path, _SIGN)
+    page = own_file(path, _SIGN)
+    check_writable(page.parent)
+    return page
 
 
 def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:
