@@ -2,7 +2,7 @@
 
 `python -m benchmarks.calibration [--seeds 3] [--first N] [--steps N] [--jobs 2]` draws the
 ECoG-like center for several cohort seeds, measures it with the ruler of the published features, and
-moves the numbers of `epilens.data.simulate.dynamics` towards the recorded values. No method of
+moves the numbers of `epilens.simulation.dynamics` towards the recorded values. No method of
 EpiLENS is looked at. Without steps it only measures.
 """
 
@@ -28,9 +28,9 @@ from benchmarks.seizure_features import (
     patient_aurocs,
     structure,
 )
-from epilens.data.simulate.dynamics import FITTED, Dynamics
-from epilens.data.simulate.patients import SimulatedPatient, make_patients
-from epilens.data.simulate.shapes import EAST
+from epilens.simulation.dynamics import FITTED, Dynamics
+from epilens.simulation.patients import SimulatedPatient, make_patients
+from epilens.simulation.shapes import EAST
 
 REAL_AUROC = {
     "delta": (0.71, 0.70, 0.70),

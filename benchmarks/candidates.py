@@ -26,6 +26,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from benchmarks.timing import row
+from epilens.core.decisions import confusion_metrics, select_threshold
 from epilens.evaluation.resampling import bootstrap, interval
 from epilens.evaluation.run import Run, open_run
 from epilens.evaluation.scoring import ranking_metrics
@@ -33,7 +34,6 @@ from epilens.evidence.contact_table import ContactTable, contact_table
 from epilens.methods import seen_labels
 from epilens.methods.lens import LensSettings, balanced, penalized
 from epilens.networks.lens import Lens
-from epilens.thresholds import confusion_metrics, select_threshold
 
 DRAWS = 10_000
 

@@ -13,9 +13,9 @@ import psutil
 
 from benchmarks.timing import row
 from epilens.data.bids import read_bids
-from epilens.data.simulate import simulate
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
+from epilens.simulation import simulate
 
 
 def watched(work: Callable[[], object]) -> tuple[float, float, float]:

@@ -25,12 +25,12 @@ from typing import Any
 from benchmarks.kills import contents
 from benchmarks.timing import row
 from benchmarks.watched_worker import LOG
-from epilens.cluster import on_cluster
+from epilens.compute.dask import on_cluster
 from epilens.data.bids import read_cohort
-from epilens.data.simulate import simulate
 from epilens.evaluation.protocol import run
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan, Runtime
+from epilens.simulation import simulate
 from epilens.testing import make_cohort
 
 WORKERS, MEMORY, STILL_S = 2, "2GB", 8.0

@@ -13,12 +13,12 @@ import numpy as np
 from benchmarks.timing import row, side_by_side
 from epilens.data.bids import read_bids
 from epilens.data.scan import Patient
-from epilens.data.simulate.files import write_center, write_run
-from epilens.data.simulate.patients import make_patients
-from epilens.data.simulate.shapes import EAST, NORTH, Center
 from epilens.evidence.files import SUFFIX
 from epilens.evidence.store import Job, describe_one
 from epilens.plan import Plan
+from epilens.simulation.files import write_center, write_run
+from epilens.simulation.patients import make_patients
+from epilens.simulation.shapes import EAST, NORTH, Center
 
 
 def make_patient(folder: Path, center: Center, channels: int, seizures: int, fs: float) -> Patient:

@@ -80,7 +80,7 @@ class TooLongError(BaseException):
 
 def one_input(reader: Reader, valid: list[bytes], place: Path, i: int) -> str:
     """What was wrong with reading input i of a reader; empty: nothing."""
-    from epilens.errors import EpilensError
+    from epilens.core.errors import EpilensError
 
     place.write_bytes(damaged(valid, random.Random(f"{reader.name} {i}")))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -128,7 +128,7 @@ def work(jobs: list[Job], beat: Path) -> None:
 
 def warm_up(reader: Reader, valid: list[bytes], place: Path) -> None:
     """Imports take seconds, and are no fault of an input; valid inputs must not be refused."""
-    from epilens.errors import EpilensError, ModelError, OnsetError
+    from epilens.core.errors import EpilensError, ModelError, OnsetError
 
     for text in valid:
         place.write_bytes(text)

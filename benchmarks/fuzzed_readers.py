@@ -69,7 +69,7 @@ def _text(path: Path) -> object:
 
 def _contacts(path: Path) -> object:
     from epilens.data.contacts import expand_contacts, match_list, shaft_names
-    from epilens.data.inputs import not_contacts
+    from epilens.data.non_contacts import not_contacts
 
     text = path.read_bytes().decode("utf-8", "replace")
     names = text.split(",")

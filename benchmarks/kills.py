@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import row
-from epilens.data.simulate import simulate
 from epilens.plan import Plan
+from epilens.simulation import simulate
 from epilens.testing import make_cohort
 
 MOST_ROUNDS = 400

@@ -31,8 +31,8 @@ from torch import nn
 
 from benchmarks.simulation import drawn_recordings
 from benchmarks.timing import row
-from epilens.data.simulate.patients import SimulatedPatient, make_patients
-from epilens.data.simulate.shapes import SHAPES
+from epilens.compute.local import work_through
+from epilens.core.decisions import confusion_metrics, grid_metrics, select_threshold
 from epilens.evaluation.resampling import bootstrap, interval
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evidence.describe import describe
@@ -46,8 +46,8 @@ from epilens.networks.ensemble import one_thread_each
 from epilens.networks.loop import Schedule, train_epochs
 from epilens.networks.training import Lesson, PatientTensors, _step, as_tensors, build, predict
 from epilens.plan import Plan, TrainingPlan
-from epilens.processes import work_through
-from epilens.thresholds import confusion_metrics, grid_metrics, select_threshold
+from epilens.simulation.patients import SimulatedPatient, make_patients
+from epilens.simulation.shapes import SHAPES
 
 Floats = NDArray[np.floating[Any]]
 FIRST_SEED, RATE_HZ = 20, 256.0

@@ -10,12 +10,12 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from torch import nn
 
 from benchmarks.timing import row, side_by_side
+from epilens.compute.local import reuse_memory
+from epilens.core.decisions import GRID, select_threshold
 from epilens.networks.encoder import BLOCK, masked_mean, masked_std, prz
 from epilens.networks.ensemble import one_thread_each
 from epilens.networks.prq import LowerTail, PRQNet, PRQSpec, prq_loss
 from epilens.networks.training import build
-from epilens.processes import reuse_memory
-from epilens.thresholds import GRID, select_threshold
 
 
 class Looped(nn.Module):

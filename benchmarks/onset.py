@@ -19,8 +19,8 @@ from epilens.data.onset import Onset
 from epilens.data.onset_finder import OnsetCandidate, propose_onsets
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
-from epilens.data.simulate.patients import SimulatedPatient, make_patients
-from epilens.data.simulate.shapes import SHAPES
+from epilens.simulation.patients import SimulatedPatient, make_patients
+from epilens.simulation.shapes import SHAPES
 
 SEEDS = (0, 1)
 BACKGROUND_S, RATE_HZ = 420.0, 256.0

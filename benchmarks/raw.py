@@ -20,11 +20,11 @@ import pandas as pd
 import torch
 
 from epilens.data.bids import read_bids
-from epilens.data.simulate import simulate
 from epilens.evaluation.scoring import score
 from epilens.evidence.store import describe_cohort
 from epilens.methods import stores_of
 from epilens.plan import Plan
+from epilens.simulation import simulate
 
 METHODS = ("seegnet", "seegformer", "timeconv-cnn", "clap")
 SHARES = {"seegnet": 0.4, "seegformer": 0.25, "timeconv-cnn": 0.2, "clap": 0.15}

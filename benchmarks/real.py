@@ -22,6 +22,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.seizure_features import FEATURES, auroc
+from epilens.core.console import say
+from epilens.core.decisions import select_threshold
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import compare_scores
 from epilens.evaluation.scoring import score, summarise
@@ -35,8 +37,6 @@ from epilens.methods import METHODS
 from epilens.methods.lens import learn
 from epilens.methods.shaft import smoothed
 from epilens.plan import ShaftPlan
-from epilens.terminal import say
-from epilens.thresholds import select_threshold
 
 DEFAULT = Path(__file__).parents[2] / "shared/data/real/ds003029_contact_features.parquet"
 CLASSIFIERS = ("logistic", "rbf-svm", "random-forest", "lightgbm")

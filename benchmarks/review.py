@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import row
-from epilens.app.cases import cases_of
-from epilens.app.desk import set_desk
-from epilens.app.display import Look, rows_of, screen
-from epilens.app.review import make_review
-from epilens.app.signals import open_file
+from epilens.data.discovery import cases_of
+from epilens.review.display import Look, rows_of, screen
+from epilens.review.session import set_desk
+from epilens.review.signals import open_file
+from epilens.review.start import make_review
 
 HOURS, FS, WRITTEN_S = 24, 2000, 300
 NAMES = [f"{shaft}{i}" for shaft in "ABCDEFGHIJKLMNOP" for i in range(1, 9)]

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import row
-from epilens.cluster import on_cluster
+from epilens.compute.dask import on_cluster
+from epilens.compute.local import work_through
 from epilens.data.bids import Recordings, read_cohort
-from epilens.data.simulate import simulate
 from epilens.evaluation.protocol import run
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import Job, describe_cohort, describe_one
 from epilens.plan import Plan, Runtime
-from epilens.processes import work_through
+from epilens.simulation import simulate
 
 WORKERS = (1, 2, 4)
 TASKS = 500

@@ -25,9 +25,6 @@ from benchmarks.timing import row
 from epilens.data.bids import read_bids, read_cohort
 from epilens.data.contacts import parse_contact
 from epilens.data.recording import Recording
-from epilens.data.simulate import simulate
-from epilens.data.simulate.patients import SimulatedPatient, make_patients
-from epilens.data.simulate.shapes import EAST
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise
@@ -38,6 +35,9 @@ from epilens.evidence.signals import make_signals
 from epilens.evidence.store import describe_cohort
 from epilens.methods import METHODS, Training
 from epilens.plan import Plan, Runtime
+from epilens.simulation import simulate
+from epilens.simulation.patients import SimulatedPatient, make_patients
+from epilens.simulation.shapes import EAST
 from epilens.testing import make_recording
 
 SEEDS = (10, 11, 12)

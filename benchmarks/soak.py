@@ -24,11 +24,8 @@ import psutil
 
 from benchmarks.localize import make_model, write_edf
 from benchmarks.timing import row
-from epilens.app.cases import cases_of
-from epilens.app.desk import set_desk
-from epilens.app.review import make_review
 from epilens.data.bids import read_cohort
-from epilens.data.simulate import simulate
+from epilens.data.discovery import cases_of
 from epilens.evaluation.protocol import run
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
@@ -36,6 +33,9 @@ from epilens.localization import Request
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
 from epilens.report.localized import run_localize
+from epilens.review.session import set_desk
+from epilens.review.start import make_review
+from epilens.simulation import simulate
 from epilens.testing import make_cohort
 
 COUNTED = ("memory", "threads", "open files", "children", "files in the output", "temporary files")

@@ -14,11 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.networks import _step
 from benchmarks.timing import row, side_by_side
+from epilens.compute.local import reuse_memory
 from epilens.networks import encoder
 from epilens.networks.ensemble import one_thread_each
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import build
-from epilens.processes import reuse_memory
 
 SHAPES = ((2, 60), (3, 95), (4, 80), (1, 150))
 """Seizures and channels of four patients of one step."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from epilens.data.simulate import simulate
+from epilens.simulation import simulate
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

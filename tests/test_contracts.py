@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
+from epilens.core.provenance import digest_of
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, method_inputs, stores_of
 from epilens.plan import Plan
-from epilens.provenance import digest_of
 from epilens.testing import METHOD_CHECKS, QUICK, Trial, contract_patients
 
 # What starts from pretrained weights is tested with checkpoints of its own (test_pretrained.py).

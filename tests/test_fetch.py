@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from epilens.core.errors import DataError
 from epilens.data import fetch as module
 from epilens.data.datasets import DATASETS
 from epilens.data.fetch import download_size, fetch, patterns
-from epilens.errors import DataError
 
 FILES = [
     {"filename": "participants.tsv", "size": 10},

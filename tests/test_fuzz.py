@@ -14,7 +14,7 @@ from benchmarks.fuzzed_readers import READERS, Reader, prepared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epilens.errors import EpilensError
+from epilens.core.errors import EpilensError
 
 TEXTS = [reader for reader in READERS if reader.share >= 1 and reader.name != "model.json, signed"]
 

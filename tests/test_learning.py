@@ -8,13 +8,13 @@ import torch
 from benchmarks import learning
 from torch import nn
 
-from epilens.data.simulate.patients import make_patients
-from epilens.data.simulate.shapes import SHAPES
 from epilens.evidence.views import Standardizer
 from epilens.networks.loop import Schedule, train_epochs
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import Lesson, as_tensors, build, fit_network
 from epilens.plan import TrainingPlan
+from epilens.simulation.patients import make_patients
+from epilens.simulation.shapes import SHAPES
 from epilens.testing import make_cube
 
 RNG = np.random.default_rng(0)

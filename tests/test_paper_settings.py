@@ -18,15 +18,14 @@ from epilens.analyses import (
     permutation,
     reinference,
 )
+from epilens.core.decisions import GRID, LOCKED_WEIGHT
+from epilens.core.provenance import plain
 from epilens.evidence import descriptors
 from epilens.evidence.views import VIEWS
 from epilens.evidence.windows import MAINS_Q
-from epilens.fusion import LOCKED_WEIGHT
 from epilens.methods import METHODS
 from epilens.networks import bcr, prq
 from epilens.plan import PAPER_NINE, Plan, Section
-from epilens.provenance import plain
-from epilens.thresholds import GRID
 
 PLAN = Plan()
 PAPER = Path(__file__).parents[2] / "shared" / "paper" / "epilens.tex"

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from epilens.cli import app
 from epilens.data.bids import read_bids
-from epilens.data.simulate import simulate
 from epilens.plan import Plan
+from epilens.simulation import simulate
 
 HUP = {"N01": "HUP064", "N02": "HUP065", "n01": "HUP070", "n02": "HUP074"}
 MULTISITE = {"E01": "pt2", "E02": "pt3", "e01": "ummc003", "e02": "umf001"}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import epilens
-from epilens.app.review import review
-from epilens.errors import EpilensError
+from epilens.core.errors import EpilensError
+from epilens.review.start import review
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -43,7 +43,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(built):
     about = f"epilens-{epilens.__version__}.dist-info"
     assert {name for name in names if not name.startswith(about)} == sources()
     needed = ("epilens/py.typed", "epilens/plans/paper.toml", "epilens/report/viewer/page.html")
-    assert {*needed, "epilens/app/static/index.html", f"{about}/licenses/LICENSE"} <= names
+    assert {*needed, "epilens/review/static/index.html", f"{about}/licenses/LICENSE"} <= names
 
 
 def test_the_sdist_can_be_built_and_tested(built):

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from epilens.analyses import analyse
     from epilens.data.bids import read_bids
     from epilens.data.onset_finder import propose_onsets
-    from epilens.evaluation.deploy import train
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
     from epilens.evaluation.resampling import compare
     from epilens.evaluation.run import open_run
     from epilens.evaluation.scoring import score
+    from epilens.evaluation.train import train
     from epilens.evidence.describe import describe
     from epilens.evidence.descriptors import descriptors
     from epilens.evidence.files import Cohort, open_cohort
@@ -46,7 +46,7 @@ _HOME = {
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",
-    "train": "epilens.evaluation.deploy",
+    "train": "epilens.evaluation.train",
     "views": "epilens.evidence.views",
 }
 

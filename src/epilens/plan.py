@@ -25,8 +25,8 @@ from pydantic import (
     model_validator,
 )
 
-from epilens.errors import PlanError, did_you_mean
-from epilens.progress import StepFunction, Ticks
+from epilens.core.errors import PlanError, did_you_mean
+from epilens.core.progress import StepFunction, Ticks
 
 Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from epilens.analyses import ANALYSES, ablation, analyse, loco, main, outcome, sentence
 from epilens.analyses.figures import FIGURES, figure_of
 from epilens.analyses.tables import format_of, heading
-from epilens.errors import CubeError, EpilensError, LedgerError
+from epilens.core.errors import CubeError, EpilensError, LedgerError
 from epilens.evaluation.run import Run, open_run
 from epilens.methods import METHODS
 

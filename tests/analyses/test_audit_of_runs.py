@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from epilens.analyses import analyse
+from epilens.core.provenance import digest_of
 from epilens.evaluation.ledger import read_ledger, with_thresholds
 from epilens.evaluation.run import open_run
 from epilens.evaluation.splits import split_digest
 from epilens.evidence.files import open_cohort, save
 from epilens.plan import Plan
-from epilens.provenance import digest_of
 
 
 def failed(folder, cubes=None):

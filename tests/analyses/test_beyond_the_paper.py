@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 from epilens.analyses import analyse
 from epilens.analyses.cost import compute
 from epilens.analyses.reliability import EDGES, calibration_error, reliability
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.run import Run
 
 

@@ -18,7 +18,7 @@ from epilens.analyses.reinference import (
     subset_scores,
     subsets,
 )
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.run import open_run
 from epilens.evidence.views import Standardizer
 from epilens.networks.bcr import BCRNet

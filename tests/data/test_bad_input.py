@@ -31,10 +31,10 @@ from trees import (
     write_tsv,
 )
 
+from epilens.core.errors import DataError, EpilensError, PlanError
 from epilens.data.bids import read_bids, read_cohort
 from epilens.data.cohort import cohort_summary
-from epilens.data.intake import Given, take_in
-from epilens.errors import DataError, EpilensError, PlanError
+from epilens.data.load_patient import Given, take_in
 from epilens.plan import Plan
 
 # --- folders ---

@@ -31,11 +31,11 @@ from trees import (
     write_tsv,
 )
 
+from epilens.core.errors import DataError, EpilensError
 from epilens.data.bids import read_bids
 from epilens.data.recording import align
 from epilens.data.runs import read_onsets
 from epilens.data.sidecars import natural, read_table
-from epilens.errors import DataError, EpilensError
 from epilens.plan import Plan
 
 SIDECARS = ("channels.tsv", "events.tsv")

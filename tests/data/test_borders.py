@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from trees import ONSET_S, folder, noise, run_file, whys, write_run, write_sheet, write_tree
 
+from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
-from epilens.data.intake import Given, take_in
+from epilens.data.load_patient import Given, take_in
 from epilens.data.reader import open_raw
-from epilens.errors import DataError
 from epilens.plan import Plan
 
 

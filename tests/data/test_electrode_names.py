@@ -6,7 +6,7 @@ import mne
 import numpy as np
 import pytest
 
-from epilens.data.plain import contacts_of_raw
+from epilens.data.bare_files import contacts_of_raw
 
 
 def contacts(names, kind="eeg"):

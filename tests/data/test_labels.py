@@ -21,6 +21,7 @@ from trees import (
     write_tsv,
 )
 
+from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
 from epilens.data.cohort import cohort_summary
 from epilens.data.labels import (
@@ -32,7 +33,6 @@ from epilens.data.labels import (
     as_flag,
     patient_key,
 )
-from epilens.errors import DataError
 from epilens.plan import Plan
 
 

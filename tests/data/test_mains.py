@@ -9,7 +9,7 @@ import pytest
 from trees import FS, noise, whys, write_edf, write_tree
 
 from epilens.data.bids import read_bids
-from epilens.data.intake import Given, take_in
+from epilens.data.load_patient import Given, take_in
 from epilens.data.mains import mains_of
 from epilens.plan import Plan
 

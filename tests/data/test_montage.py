@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import NAMES, noise, whys, write_electrodes, write_tree
 
+from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
-from epilens.errors import DataError
 from epilens.plan import Plan
 
 SCHEMES = ("as-recorded", "bipolar", "shaft-average", "common-average")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epilens.core.errors import OnsetError
 from epilens.data.onset import RULES, Event, find_onset
-from epilens.errors import OnsetError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

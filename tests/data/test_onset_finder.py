@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from epilens import propose_onsets
+from epilens.core.errors import DataError
 from epilens.data.onset import Onset
 from epilens.data.onset_changes import hinge
 from epilens.data.positions import Positions
 from epilens.data.recording import Recording
-from epilens.errors import DataError
 
 FS = 256.0
 NAMES = tuple(f"{shaft}{n}" for shaft in "ABC" for n in range(1, 9))
@@ -150,14 +150,14 @@ def test_few_and_many_contacts_will_do():
 
 def test_pieces_do_not_change_what_is_found(focal, monkeypatch):
     whole = propose_onsets(recording(focal))
-    monkeypatch.setattr("epilens.data.pieces._MOST_SAMPLES", 24 * 64 * 13)
+    monkeypatch.setattr("epilens.data.chunked_reader._MOST_SAMPLES", 24 * 64 * 13)
     assert propose_onsets(recording(focal)) == whole
 
 
 def test_sections_meet_without_loss(monkeypatch):
     """A seizure that lies where two sections meet is found once."""
     monkeypatch.setattr("epilens.data.onset_finder._SECTION_S", 150.0)
-    monkeypatch.setattr("epilens.data.pieces._MOST_SAMPLES", 24 * 64 * 40)
+    monkeypatch.setattr("epilens.data.chunked_reader._MOST_SAMPLES", 24 * 64 * 40)
     for at_s in (110.0, 145.0, 160.0, 290.0):
         x = seizure(background(500.0), {k: v - 60 + at_s for k, v in FOCAL.items()})
         (found,) = propose_onsets(recording(x))

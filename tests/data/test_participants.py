@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from trees import whys, write_dataset, write_run, write_tree, write_tsv
 
+from epilens.core.errors import DataError, PlanError
 from epilens.data.bids import read_bids
-from epilens.errors import DataError, PlanError
 from epilens.plan import Plan
 
 DOI = "doi:10.18112/openneuro.{}.v1"

@@ -10,9 +10,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from epilens.core.errors import DataError
 from epilens.data import workbook
 from epilens.data.workbook import read_sheet
-from epilens.errors import DataError
 
 
 def write(path: Path, *rows: tuple) -> Path:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from new_patients import cohort_cubes
 
-from epilens.errors import ModelError
+from epilens.core.errors import ModelError
 from epilens.evaluation.certainty import Certainty, covering_set, learn_certainty, platt
-from epilens.evaluation.likeness import (
+from epilens.evaluation.novelty import (
     cohort_middle,
     distance,
     evidence_names,

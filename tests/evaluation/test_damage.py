@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from epilens.cli import main
-from epilens.errors import CubeError, LedgerError
+from epilens.core.errors import CubeError, LedgerError
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run, place_from
 from epilens.evidence.files import open_cohort
+from epilens.io.outputs import MARK
 from epilens.plan import Plan, Runtime
-from epilens.storage import MARK
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="test", seeds=(1,), methods=("line-length-change", "random")).override(
@@ -157,7 +157,7 @@ def test_half_a_line_of_times_is_left_out(folder):
 
 def test_a_second_run_in_the_same_folder_is_told(folder, cohort):
     code = (
-        "import sys, time\nfrom epilens.locks import alone_in\nwith alone_in(sys.argv[1]):\n"
+        "import sys, time\nfrom epilens.io.locks import alone_in\nwith alone_in(sys.argv[1]):\n"
         "    print(flush=True)\n    time.sleep(60)\n"
     )
     command = [sys.executable, "-c", code, str(folder)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ledgers import random_ledger, rows
 from scoring_by_hand import best_threshold
 
-from epilens.errors import LedgerError, StorageError
+from epilens.core.errors import LedgerError, StorageError
 from epilens.evaluation.ledger import (
     COLUMNS,
     KEY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from epilens.errors import PlanError
+from epilens.core.errors import PlanError
 from epilens.evaluation.plan_check import check_names, lacking
 from epilens.plan import Plan, shipped_plans
 

@@ -12,7 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.core.errors import CubeError, LedgerError, PlanError
+from epilens.core.progress import Ticks
 from epilens.evaluation import execution
 from epilens.evaluation.ledger import fuse, read_ledger
 from epilens.evaluation.protocol import check_complete, run
@@ -20,7 +21,6 @@ from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan, Runtime
-from epilens.progress import Ticks
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="test", seeds=(1, 2)).override(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import random_ledger, rows
 
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation import resampling
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.resampling import (

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from epilens.core.provenance import digest_of
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run
 from epilens.methods import METHODS, Scorer, seen_channels
 from epilens.plan import Plan, Runtime
-from epilens.provenance import digest_of
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="test", seeds=(1,), methods=("line-length-change",)).override(splits={"folds": 2})

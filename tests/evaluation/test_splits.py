@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epilens.errors import DataError, SplitError
+from epilens.core.errors import DataError, SplitError
 from epilens.evaluation.splits import (
     PARTITIONS,
     check_split,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zarr.storage import ZipStore
 
+from epilens.core.errors import CubeError, DataError, PlanError
 from epilens.data.recording import FLAGS
-from epilens.errors import CubeError, DataError, PlanError
 from epilens.evidence.cube import blind, check, taught
 from epilens.evidence.describe import describe, describe_patient
 from epilens.evidence.files import open_cohort, open_cube, save

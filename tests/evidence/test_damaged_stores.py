@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from epilens.core.errors import DamagedError, DataError
 from epilens.data.bids import read_bids
-from epilens.errors import DamagedError, DataError
 from epilens.evaluation.protocol import labelled
 from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
+from epilens.io.outputs import MARK
 from epilens.plan import Plan
-from epilens.storage import MARK
 
 
 @pytest.fixture(scope="module")

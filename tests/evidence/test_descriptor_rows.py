@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from epilens.errors import CubeError, EpilensError, ModelError, PlanError
-from epilens.evaluation.deploy import train
-from epilens.evaluation.likeness import evidence_summary
+from epilens.core.errors import CubeError, EpilensError, ModelError, PlanError
+from epilens.evaluation.novelty import evidence_summary
+from epilens.evaluation.train import train
 from epilens.evidence import descriptors as module
 from epilens.evidence.cube import check
 from epilens.evidence.describe import describe, describe_patient
@@ -31,8 +31,8 @@ from epilens.evidence.descriptors import (
 from epilens.evidence.files import SUFFIX, open_cohort, save
 from epilens.evidence.views import Standardizer, channel_table, views
 from epilens.localization import localize
+from epilens.localization.narrative import tell
 from epilens.localization.timing import time_evidence
-from epilens.localization.words import tell
 from epilens.networks.model import save_model
 from epilens.plan import PAPER_NINE, Plan
 from epilens.report.payload import payload
@@ -53,7 +53,7 @@ def plan(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("alpha", "alpha_plugin", "epilens.descriptors")
     monkeypatch.setattr(
-        "epilens.registry.entry_points", lambda group: [point] if group == point.group else []
+        "epilens.core.registry.entry_points", lambda group: [point] if group == point.group else []
     )
     monkeypatch.delitem(DESCRIPTORS.__dict__, "_found", raising=False)
     yield Plan(descriptors=(*PAPER_NINE, ALPHA))

@@ -9,7 +9,7 @@ from evidence_by_hand import descriptors_by_hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epilens.errors import DataError
+from epilens.core.errors import DataError
 from epilens.evidence.descriptors import (
     DESCRIPTORS,
     descriptors,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from epilens.errors import CubeError, DataError
+from epilens.core.errors import CubeError, DataError
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.files import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import epilens
-from epilens import provenance
+from epilens.core import provenance
 from epilens.data.bids import read_bids
 from epilens.evidence import keys
 from epilens.evidence import store as describing
@@ -136,8 +136,8 @@ def test_other_code_makes_anew_just_what_it_computes(cubes, tiny, monkeypatch):
 
 
 def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
+    from epilens.core.registry import Origin
     from epilens.evidence.descriptors import DESCRIPTORS, band_row
-    from epilens.registry import Origin
 
     row = band_row("broad_alpha", 8, 13)
     asked = []

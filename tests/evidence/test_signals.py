@@ -7,7 +7,7 @@ import pytest
 import scipy.signal
 import xarray as xr
 
-from epilens.errors import CubeError
+from epilens.core.errors import CubeError
 from epilens.evidence.cube import blind
 from epilens.evidence.describe import describe
 from epilens.evidence.files import open_patient, save, save_store

@@ -15,12 +15,12 @@ import pytest
 import xarray as xr
 from zarr.storage import ZipStore
 
+from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
-from epilens.errors import DataError
 from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
+from epilens.io.outputs import MARK
 from epilens.plan import Plan
-from epilens.storage import MARK
 
 CENTERS = ("north", "east", "south", "west")
 

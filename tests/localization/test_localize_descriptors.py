@@ -11,7 +11,7 @@ from new_patients import FS, cohort_cubes, make_model, the_files, the_model
 from typer.testing import CliRunner
 
 from epilens.cli import app
-from epilens.errors import ModelError
+from epilens.core.errors import ModelError
 from epilens.evidence.describe import describe
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.localization import localize

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
-from epilens.errors import DataError, MethodError, ModelError
+from epilens.core.errors import DataError, MethodError, ModelError
+from epilens.core.progress import Ticks
 from epilens.evidence.signals import signal_of
 from epilens.localization import localize
 from epilens.networks.model import save_model
-from epilens.progress import Ticks
 from epilens.testing import make_cube, make_patient, make_recording
 
 

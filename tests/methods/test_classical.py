@@ -10,7 +10,7 @@ from scipy.stats import zscore
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
 from epilens.evidence.cube import blind
 from epilens.evidence.views import channel_table
 from epilens.methods import METHODS, Training

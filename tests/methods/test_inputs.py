@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import epilens
-from epilens.errors import MethodError
-from epilens.fusion import LOCKED_WEIGHT
+from epilens.core.decisions import LOCKED_WEIGHT
+from epilens.core.errors import MethodError
 from epilens.methods import METHODS, Training, method_inputs
 from epilens.methods.epilens import untrained
 from epilens.networks.bcr import BCRNet

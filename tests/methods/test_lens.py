@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from epilens.core.decisions import GRID, selected_threshold
 from epilens.evaluation.execution import one_thread
 from epilens.evidence.contact_table import ContactTable, contact_table
 from epilens.evidence.cube import blind
@@ -22,7 +23,6 @@ from epilens.methods.lens import (
 )
 from epilens.networks.lens import Lens
 from epilens.testing import check_method, make_cube
-from epilens.thresholds import GRID, selected_threshold
 
 SHAPE = (3, 2, 2)
 TRUE = np.random.default_rng(7).normal(size=SHAPE)

@@ -10,11 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
+from epilens.core.provenance import resolve
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training
 from epilens.plan import Plan
-from epilens.provenance import resolve
 from epilens.testing import make_patient
 
 transformers = pytest.importorskip("transformers")

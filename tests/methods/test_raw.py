@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, seen_channels
 from epilens.methods import raw as rows

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from epilens.core.decisions import selected_threshold
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training
 from epilens.methods import seegformer as rows
@@ -15,7 +16,6 @@ from epilens.networks.raw import seegformer as net
 from epilens.networks.raw import steps
 from epilens.plan import Plan
 from epilens.testing import make_patient
-from epilens.thresholds import selected_threshold
 
 SMOKE = Plan(smoke=True).override(baselines={"epochs": 2})
 
@@ -169,7 +169,7 @@ def test_the_threshold_is_that_of_the_out_of_fold_scores(patients, monkeypatch):
         told.append((p_nez, is_ez))
         return 0.125, (1.0, 1.0, 1.0)
 
-    monkeypatch.setattr("epilens.thresholds.select_threshold", spy)
+    monkeypatch.setattr("epilens.core.decisions.select_threshold", spy)
     plan = SMOKE.override(baselines={"epochs": 1})
     fitted = METHODS["seegformer"].fit(Training(patients[:3], patients[3:4], 0, plan))
     assert fitted.threshold == 0.125

@@ -11,8 +11,8 @@ import training_free_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epilens.core.errors import EpilensError, PlanError
 from epilens.data.contacts import contact_of
-from epilens.errors import EpilensError, PlanError
 from epilens.evaluation.ledger import cell_threshold
 from epilens.evaluation.protocol import run, trained_parts
 from epilens.evaluation.run import Run

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
+from epilens.core.errors import MethodError
 from epilens.data.positions import Positions
-from epilens.errors import MethodError
 from epilens.evidence.cube import blind, joined
 from epilens.evidence.describe import describe
 from epilens.evidence.signals import Piece, make_signals, signal_of

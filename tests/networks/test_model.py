@@ -12,7 +12,7 @@ import pytest
 import torch
 from checkpoints import checkpoint
 
-from epilens.errors import ModelError
+from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec

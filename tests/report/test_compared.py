@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from epilens.cli import main
-from epilens.errors import DataError, LedgerError
+from epilens.core.errors import DataError, LedgerError
 from epilens.evaluation.ledger import read_ledger, with_thresholds, write_ledger
 from epilens.evaluation.protocol import run as go
 from epilens.evaluation.run import open_run

@@ -460,7 +460,7 @@ def test_a_phone_scrolls_over_drawings_and_keeps_most_of_its_screen(browser, fol
 
 
 def test_a_served_page_leads_back_to_the_index_which_fits_a_phone(browser, folder):
-    from epilens.app.pages import make_view
+    from epilens.review.pages import make_view
 
     with make_view(folder) as server:
         page = browser.new_page(viewport={"width": 390, "height": 844})

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
-from epilens.errors import DataError, OnsetError
+from epilens.core.errors import DataError, OnsetError
 from epilens.evidence.signals import signal_of
+from epilens.io.delimited import to_tsv
 from epilens.localization import Request
 from epilens.localization.certainty import Caution
 from epilens.report import brain, payload, traces
@@ -25,7 +26,6 @@ from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
 from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
-from epilens.spreadsheet import to_tsv
 
 
 class Elements(HTMLParser):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from epilens.analyses import ANALYSES
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from epilens.errors import DataError
+from epilens.core.errors import DataError
 from epilens.report.localized import split_names, split_source
 
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from new_patients import the_files
 
-from epilens.errors import DataError
+from epilens.core.errors import DataError
 from epilens.localization import Request
 from epilens.report.localized import UNNAMED, run_localize
 

@@ -138,6 +138,6 @@ def test_a_method_that_needs_patients_is_not_training_free():
 
 def test_the_modules_that_run_are_seen_wherever_they_were_loaded():
     ran = modules_run(lambda: once_per_patient("settings", rms))
-    assert {"epilens.methods", "epilens.provenance"} <= ran
+    assert {"epilens.methods", "epilens.core.provenance"} <= ran
     assert Training().plan.name == "paper"
     assert "epilens.plan" not in ran

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from epilens.analyses.verdicts import Outcome, Verdict
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
+from epilens.core.registry import Registry
 from epilens.evaluation.run import Run, open_run
-from epilens.registry import Registry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from epilens.analyses import Analysis
 from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
 from epilens.analyses.reinference import changed_subsets
 from epilens.analyses.verdicts import Verdict, verdict
-from epilens.errors import CubeError
+from epilens.core.errors import CubeError
 from epilens.evaluation.protocol import make_split
 from epilens.evaluation.run import Run, cohort_digest
 from epilens.evaluation.splits import split_digest

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from epilens.errors import EpilensError, LedgerError
+from epilens.core.decisions import fuse_scores, selected_threshold
+from epilens.core.errors import EpilensError, LedgerError
+from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import KEY, cell_threshold
 from epilens.evaluation.protocol import cell_inputs, store_keys, trained_parts
 from epilens.evaluation.run import Run
-from epilens.fusion import fuse_scores
 from epilens.methods import METHODS, VALIDATION
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import SHAFT
-from epilens.provenance import digest_of
-from epilens.thresholds import selected_threshold
 
 Check = tuple[str, Any, Any]
 """What is checked (in parentheses: what else should be said), what is expected, what is found."""

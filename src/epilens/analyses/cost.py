@@ -6,7 +6,7 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.tables import title_of
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.run import Run
 
 

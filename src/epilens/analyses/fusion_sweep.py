@@ -11,10 +11,10 @@ from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
 from epilens.analyses.tables import over_seeds, paper_rows, value_of
 from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus
+from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score
-from epilens.fusion import LOCKED_WEIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

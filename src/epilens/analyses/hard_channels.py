@@ -12,9 +12,9 @@ from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, title_of, value_of
 from epilens.analyses.verdicts import DRAWS, Verdict, judged, verdict
+from epilens.core.decisions import confusion_metrics
 from epilens.evaluation.resampling import Comparison, compare_patients
 from epilens.evaluation.run import Run
-from epilens.thresholds import confusion_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

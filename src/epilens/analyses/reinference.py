@@ -16,12 +16,12 @@ import pandas as pd
 import xarray as xr
 
 from epilens.analyses.tables import CORE
-from epilens.errors import LedgerError
+from epilens.core.decisions import fuse_scores
+from epilens.core.errors import LedgerError
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import metrics_of_rows
 from epilens.evaluation.run import Run, Subsets
 from epilens.evidence.views import Standardizer
-from epilens.fusion import fuse_scores
 from epilens.methods import METHODS
 from epilens.methods.epilens import untrained
 

@@ -12,7 +12,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside, style_of
 from epilens.analyses.tables import best, title_of
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.run import Run
 from epilens.methods import METHODS
 

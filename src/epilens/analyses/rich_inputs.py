@@ -7,7 +7,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.tables import by_method, title_of
 from epilens.analyses.verdicts import Outcome, Verdict, telling, told, verdict, versus
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.tables import best, by_method, title_of
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.run import Run
 from epilens.methods import METHODS
 from epilens.plan import SHAFT

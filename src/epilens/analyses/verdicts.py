@@ -15,7 +15,7 @@ from math import isnan
 import pandas as pd
 
 from epilens.analyses.tables import title_of
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison, compare_scores
 
 DRAWS = 2000

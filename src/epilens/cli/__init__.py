@@ -11,8 +11,8 @@ import warnings
 from functools import partial
 from typing import Any
 
+from epilens.cli.exit_codes import ended
 from epilens.cli.options import app
-from epilens.ending import ended
 
 # The verbs are registered by being imported, in the order in which the help shows them.
 from epilens.cli import data, evaluation, patients, plans  # isort: skip
@@ -32,8 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _show_warning(usual: Any, message: Any, category: type[Warning], *where: Any) -> None:
     """A plugin that cannot be used is one line, without the place in the code."""
-    from epilens.registry import PluginWarning
-    from epilens.terminal import say
+    from epilens.core.console import say
+    from epilens.core.registry import PluginWarning
 
     if issubclass(category, PluginWarning):
         say(f"warning: {message}")

@@ -40,7 +40,7 @@ def _plans(incomplete: str) -> list[str]:
 
 
 def _shapes(_: str) -> Iterable[str]:
-    from epilens.data.simulate.shapes import SHAPES
+    from epilens.simulation.shapes import SHAPES
 
     return SHAPES
 

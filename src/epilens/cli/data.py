@@ -36,7 +36,7 @@ def demo(
     Describe, run, reproduce, localize: takes minutes, and what an earlier demo made is used again.
     No patient is behind it.
     """
-    from epilens.demo import run_demo
+    from epilens.cli.demo import run_demo
 
     typer.echo(run_demo(out, jobs))
     page = out / "reproduction" / "index.html"
@@ -58,8 +58,8 @@ def simulate(
     With real EDF and BrainVision files. No patient is behind it: it is for trying out software, and
     proves nothing clinical.
     """
-    from epilens.data.simulate import simulate as write
-    from epilens.terminal import progress
+    from epilens.core.console import progress
+    from epilens.simulation import simulate as write
 
     with progress(f"simulating {shape}") as tick:
         write(out, shape, seed, jobs, tick)
@@ -79,8 +79,8 @@ def fetch(
 
     Says the size first, and resumes where it stopped.
     """
+    from epilens.core.console import say
     from epilens.data.fetch import fetch as download
-    from epilens.terminal import say
 
     typer.echo(download(dataset, out, subject or (), say))
     next_step("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
@@ -134,12 +134,12 @@ def describe(
     reads traces or signals, they are written beside the cubes. Cubes whose sources and plan have
     not changed are kept, so running it again resumes. What was left out is in OUT/audit.tsv.
     """
-    from epilens.cluster import progress_on
+    from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
     from epilens.evidence.store import KNOWN_BY, describe_cohort
+    from epilens.io.mirror import mirrored, shown
+    from epilens.io.outputs import check_folder
     from epilens.methods import stores_of
-    from epilens.mirror import mirrored, shown
-    from epilens.storage import check_folder
 
     settings = settings_of(plan, labels, onsets)
     with mirrored(out) as place:
@@ -155,7 +155,7 @@ def describe(
 
 
 def _tell(summary: dict[str, Any]) -> None:
-    from epilens.terminal import say
+    from epilens.core.console import say
 
     left = f", {len(summary['left_out'])} left out (see audit.tsv)" if summary["left_out"] else ""
     say(f"{summary['described']} patients described, {summary['kept']} kept{left}")
@@ -179,7 +179,7 @@ def onset(
     Says how sure that is. From the signal alone; nothing is taken as an onset. Research use only,
     not for diagnosis.
     """
-    from epilens.app.cases import recordings_in
+    from epilens.data.discovery import recordings_in
     from epilens.report.onsets import find_onsets, onsets_json, print_onsets
 
     found = find_onsets(recordings_in(files))

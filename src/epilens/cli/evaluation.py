@@ -41,10 +41,10 @@ def run(
 
     Finished folds are skipped, so running it again resumes.
     """
-    from epilens.cluster import progress_on
+    from epilens.compute.dask import progress_on
     from epilens.evaluation.protocol import run as go
     from epilens.evidence.files import open_cohort
-    from epilens.mirror import shown
+    from epilens.io.mirror import shown
     from epilens.plan import Plan, Runtime
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
@@ -66,7 +66,7 @@ def score(
     """Show patient-equal metrics, mean and SD over seeds."""
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
-    from epilens.mirror import fetched
+    from epilens.io.mirror import fetched
     from epilens.report.scores import print_scores
 
     run = Run(fetched(folder))
@@ -141,9 +141,9 @@ def analyse(
     """
     from epilens.analyses import ANALYSES, sentence
     from epilens.analyses import analyse as compute
+    from epilens.core.console import say
     from epilens.evaluation.run import open_run
     from epilens.report.tables import print_frame
-    from epilens.terminal import say
 
     run = open_run(folder, cubes, loco)
     frame = compute(name, run)
@@ -169,11 +169,11 @@ def reproduce(
     And one page with all of them. A run that fails its audit is refused. What the run lacks is
     listed on the page.
     """
-    from epilens.cluster import progress_on
+    from epilens.compute.dask import progress_on
     from epilens.evaluation.run import open_run
-    from epilens.mirror import mirrored
+    from epilens.io.mirror import mirrored
+    from epilens.io.urls import below
     from epilens.report.reproduction import reproduce as write
-    from epilens.urls import below
 
     run = open_run(folder, cubes, loco)
     with mirrored(out) as place, progress_on(cluster, "analyses") as tick:
@@ -190,9 +190,9 @@ def report(
     loco: LocoRun = None,
 ) -> None:
     """Write the page of `reproduce` alone, as one file to pass on."""
+    from epilens.core.console import progress
     from epilens.evaluation.run import open_run
     from epilens.report.reproduction import check_page, find, write_page
-    from epilens.terminal import progress
 
     page = check_page(out)
     run = open_run(folder, cubes, loco)

@@ -10,7 +10,7 @@ import typer
 
 import epilens
 from epilens.cli.completion import completed
-from epilens.ending import Verbs
+from epilens.cli.exit_codes import Verbs
 
 app = typer.Typer(
     name="epilens",
@@ -97,8 +97,8 @@ def _epilens(
 
 def next_step(text: str, *paths: Path | str) -> None:
     """The last line of a verb, on stderr: what to open or do now; `{}` stands for a path."""
-    from epilens.mirror import shown
-    from epilens.terminal import say
+    from epilens.core.console import say
+    from epilens.io.mirror import shown
 
     say("next: " + text.format(*(shlex.quote(shown(path)) for path in paths)))
 

@@ -36,11 +36,11 @@ def train(
     An ensemble over folds and seeds. Members that were trained before it was stopped are kept, so
     running it again resumes.
     """
-    from epilens.cluster import progress_on
-    from epilens.evaluation.deploy import train as make
-    from epilens.evaluation.kept import parts_beside
+    from epilens.compute.dask import progress_on
+    from epilens.evaluation.member_cache import parts_beside
+    from epilens.evaluation.train import train as make
     from epilens.evidence.files import open_cohort
-    from epilens.mirror import mirrored, shown
+    from epilens.io.mirror import mirrored, shown
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
 
@@ -106,8 +106,9 @@ def localize(
     Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
     page's path.
     """
+    from epilens.io.mirror import mirrored
+    from epilens.io.urls import below
     from epilens.localization import Request
-    from epilens.mirror import mirrored
     from epilens.report.localized import (
         read_onset_list,
         read_resection,
@@ -115,7 +116,6 @@ def localize(
         split_names,
         split_source,
     )
-    from epilens.urls import below
 
     source, recordings = split_source(given)
     request = Request(
@@ -161,7 +161,7 @@ def bids(
     Pages and tables, then a summary of all. Research use only, not for diagnosis. A patient that
     fails is a row of OUT/participants_left_out.tsv; running it again resumes.
     """
-    from epilens.app.bids_verb import Asked, run_level
+    from epilens.bids_app.verb import Asked, run_level
 
     labels = tuple(participant_label or ())
     asked = Asked(bids_dir, out, level, labels, tuple(ctx.args), model, method, jobs, cluster)
@@ -182,7 +182,7 @@ def view(
 
     From this computer only; Ctrl-C ends it.
     """
-    from epilens.app.pages import view as serve
+    from epilens.review.pages import view as serve
 
     serve(folder, port, typer.echo)
 
@@ -205,8 +205,8 @@ def review(
     From this computer only. Research use only, not for diagnosis. Prints the address; Ctrl-C ends
     it.
     """
-    from epilens.app.cases import cases_of
-    from epilens.app.review import review as serve
+    from epilens.data.discovery import cases_of
+    from epilens.review.start import review as serve
 
     serve(cases_of(given, patient), out, model or (), port, typer.echo)
 
@@ -216,7 +216,7 @@ def model_show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder or URL.")],
 ) -> None:
     """Check a model's files and print its card."""
-    from epilens.mirror import fetched
+    from epilens.io.mirror import fetched
     from epilens.networks.card import card
     from epilens.networks.model import open_model, read_model_json
 
@@ -236,7 +236,7 @@ def model_import(
 
     No code in them is run.
     """
-    from epilens.mirror import mirrored, shown
+    from epilens.io.mirror import mirrored, shown
     from epilens.networks.model import save_model
     from epilens.networks.released import import_released
 

@@ -10,7 +10,7 @@ import typer
 
 from epilens.cli.completion import completed
 from epilens.cli.options import DatasetName, Json, PlanName, app, next_step, plan_app
-from epilens.errors import EpilensError, PlanError, did_you_mean
+from epilens.core.errors import EpilensError, PlanError, did_you_mean
 
 
 @app.command("list")
@@ -24,8 +24,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Show what there is."""
+    from epilens.core.console import print_table
     from epilens.report.listings import DROP, LISTINGS, NEXT
-    from epilens.terminal import print_table
 
     if what not in LISTINGS:
         raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, LISTINGS)}")
@@ -52,9 +52,9 @@ def cache(
 
     It is kept in $EPILENS_CACHE, or else in the user's cache folder.
     """
-    from epilens.kept_here import cache_folder, places
-    from epilens.kept_here import clear as remove
-    from epilens.terminal import print_table, say
+    from epilens.core.console import print_table, say
+    from epilens.io.kept_here import cache_folder, places
+    from epilens.io.kept_here import clear as remove
 
     kept = [place for place in places() if not clear or not remove(place, force)]
     columns = ["store", "MB", "not yet sent", "folder"]
@@ -76,9 +76,9 @@ def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],
 ) -> None:
     """Write the paper's plan, every field with what it means."""
+    from epilens.io.outputs import write_atomically
     from epilens.plan import Plan
     from epilens.report.plan_text import commented
-    from epilens.storage import write_atomically
 
     if out.exists():
         raise PlanError(f"plan init: expected {out} to be absent, found a file. Give another name.")
@@ -95,10 +95,10 @@ def plan_check(
 
     Methods and descriptors must be rows that there are; so must the dataset, if one is given.
     """
+    from epilens.core.console import say
     from epilens.data.datasets import DATASETS
     from epilens.evaluation.plan_check import check_names, lacking
     from epilens.plan import Plan
-    from epilens.terminal import say
 
     plan = Plan.load(path)
     check_names(plan, f"plan {path}")
@@ -116,8 +116,8 @@ def plan_diff(
     second: PlanName,
 ) -> None:
     """Show the fields in which two plans differ."""
+    from epilens.core.console import print_table, say
     from epilens.plan import Plan
-    from epilens.terminal import print_table, say
 
     rows = Plan.load(first).differences(Plan.load(second))
     if rows:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from epilens.core.errors import DataError, did_you_mean
+from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
+from epilens.core.provenance import digest_of
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.datasets import DATASETS, Dataset, recognise
+from epilens.data.duplicates import Repeats
 from epilens.data.recording import Recording, SeizureRun, read_run
-from epilens.data.repeats import Repeats
 from epilens.data.runs import runs_among
 from epilens.data.scan import Onsets, Patient, Scan
 from epilens.data.sidecars import BidsTree, datasets_in, natural
-from epilens.errors import DataError, did_you_mean
-from epilens.notebook import RESEARCH, SIMULATED, bars, card
 from epilens.plan import Plan
-from epilens.provenance import digest_of
 
 
 class Recordings:
@@ -138,7 +138,7 @@ def read_bids(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from epilens.data.simulate import simulate
+    >>> from epilens.simulation import simulate
     >>> with TemporaryDirectory() as place:
     ...     _ = simulate(Path(place) / "cohort", "tiny")
     ...     recordings = read_bids(Path(place) / "cohort" / "west", "simulated")

@@ -15,12 +15,12 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
+from epilens.core.progress import StepFunction, Ticks
+from epilens.data.chunked_reader import Source, open_source
 from epilens.data.mains import KNOWN_HZ
-from epilens.data.pieces import Source, open_source
 from epilens.data.quality import stuck_share
 from epilens.data.recording import Recording
 from epilens.plan import QualityPlan
-from epilens.progress import StepFunction, Ticks
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

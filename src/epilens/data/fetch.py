@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from epilens.core.errors import DataError
 from epilens.data.datasets import DATASETS, Dataset
 from epilens.data.sidecars import read_text, with_prefix
-from epilens.errors import DataError
-from epilens.storage import own_folder
+from epilens.io.outputs import own_folder
 
 _API = "https://openneuro.org/crn/graphql"
 _QUERY = """query files($dataset: ID!, $tag: String!) {

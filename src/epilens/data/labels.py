@@ -17,11 +17,11 @@ from typing import Literal, Protocol
 
 import pandas as pd
 
+from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.contacts import Contact, expand_contacts, match_list, shaft_names
 from epilens.data.sidecars import inside, is_hidden, read_table, with_prefix
 from epilens.data.workbook import read_sheet
-from epilens.errors import DataError
 
 
 @dataclass(frozen=True)

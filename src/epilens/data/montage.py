@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.contacts import parse_contact, typed_contact
 from epilens.data.positions import Positions
-from epilens.errors import DataError
 
 if TYPE_CHECKING:
     from epilens.data.recording import Recording

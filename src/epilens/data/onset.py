@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from epilens.core.errors import OnsetError
 from epilens.data.contacts import plain_marks
-from epilens.errors import OnsetError
 
 APART_S = 10.0
 """Onsets of one file that lie closer are one seizure marked twice, or a slip."""

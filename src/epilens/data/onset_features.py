@@ -13,7 +13,7 @@ import numpy as np
 import scipy.signal
 from numpy.typing import NDArray
 
-from epilens.errors import DataError
+from epilens.core.errors import DataError
 
 Samples = NDArray[np.float32]
 

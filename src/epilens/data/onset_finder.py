@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from epilens.core.errors import DataError
+from epilens.core.progress import StepFunction, Ticks
+from epilens.data.chunked_reader import Source, open_source
 from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
 from epilens.data.onset_features import Features, Grid, features_of
-from epilens.data.pieces import Source, open_source
 from epilens.data.recording import Recording
-from epilens.errors import DataError
-from epilens.progress import StepFunction, Ticks
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact
 from epilens.data.sidecars import as_number, read_json, read_table
-from epilens.errors import DataError
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

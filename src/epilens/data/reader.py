@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from epilens.core.errors import DataError
 from epilens.data.onset import Event
-from epilens.errors import DataError
-from epilens.reading import check_regular, read_bytes
+from epilens.io.safe_read import check_regular, read_bytes
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, shown_label
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
@@ -17,7 +18,6 @@ from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
 from epilens.data.reader import beyond_the_end, content_of, open_raw, read_uv, unit_notes
-from epilens.errors import DataError, OnsetError
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:

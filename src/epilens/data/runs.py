@@ -11,13 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, known_word, shown_label
 from epilens.data.labels import Zones
 from epilens.data.onset import APART_S, Event, Onset
 from epilens.data.positions import Positions
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
-from epilens.errors import DataError, OnsetError
 from epilens.plan import Plan
 
 SIGNALS = (".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, shown_run
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
@@ -32,7 +33,6 @@ from epilens.data.runs import (
     signal_file,
 )
 from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
-from epilens.errors import DataError, OnsetError
 from epilens.plan import Plan
 
 Onsets = Mapping[tuple[str, str], float]

@@ -20,8 +20,8 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import DataError
-from epilens.reading import read_bytes
+from epilens.core.errors import DataError
+from epilens.io.safe_read import read_bytes
 
 _NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
 # Folders that are one recording: MEF3 sessions.

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import DataError
-from epilens.reading import check_regular
+from epilens.core.errors import DataError
+from epilens.io.safe_read import check_regular
 
 MOST_BYTES = 16 * 1024**2
 """Of the file, and of what it is when it is unpacked."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import LedgerError
+from epilens.core.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger, write_ledger
-from epilens.storage import damage_in, replace_folder
-from epilens.whole_files import read_tree
+from epilens.io.atomic import read_tree
+from epilens.io.outputs import damage_in, replace_folder
 
 _LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
 _OWN_SCORES, _CHECKPOINT = "threshold_scores.parquet", "checkpoint.safetensors"

@@ -15,9 +15,9 @@ import xarray as xr
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from epilens.arrays import Bools, Floats
-from epilens.errors import ModelError
-from epilens.evaluation.likeness import (
+from epilens.core.errors import ModelError
+from epilens.core.types import Bools, Floats
+from epilens.evaluation.novelty import (
     SCORE_NAMES,
     STORED,
     CohortMiddle,

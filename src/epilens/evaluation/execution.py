@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import LedgerError
+from epilens.compute.local import work_through
+from epilens.core.errors import LedgerError
+from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import with_thresholds
 from epilens.evidence.cube import blind, taught
 from epilens.evidence.files import open_patient
 from epilens.methods import METHODS, Fitted, Training
 from epilens.plan import Plan
-from epilens.processes import work_through
-from epilens.provenance import digest_of
 
 
 @dataclass(frozen=True)

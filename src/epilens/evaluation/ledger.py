@@ -9,10 +9,9 @@ from typing import overload
 import pandas as pd
 from numpy.typing import NDArray
 
-from epilens.errors import LedgerError
-from epilens.fusion import LOCKED_WEIGHT, fuse_scores
-from epilens.storage import write_bytes_atomically
-from epilens.thresholds import selected_threshold
+from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, selected_threshold
+from epilens.core.errors import LedgerError
+from epilens.io.outputs import write_bytes_atomically
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
 COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from epilens.errors import PlanError, did_you_mean
+from epilens.core.errors import PlanError, did_you_mean
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.methods import METHODS
 from epilens.networks.raw.pretrained import FILES

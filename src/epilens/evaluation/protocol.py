@@ -15,19 +15,19 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.errors import CubeError, LedgerError, PlanError
+from epilens.core.errors import CubeError, LedgerError, PlanError
+from epilens.core.progress import Ticks
 from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.run import KIND, KNOWN_BY, Run, cohort_digest, place_from
 from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
 from epilens.evidence.files import Cohort, key_of
+from epilens.io.mirror import fetched, mirrored
+from epilens.io.outputs import working_in
+from epilens.io.urls import below
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
-from epilens.mirror import fetched, mirrored
 from epilens.plan import Plan, Runtime
-from epilens.progress import Ticks
-from epilens.storage import working_in
-from epilens.urls import below
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from epilens.arrays import Bools, Floats
-from epilens.errors import LedgerError, did_you_mean
+from epilens.core.decisions import LOCKED_WEIGHT, confusion_metrics, fuse_scores
+from epilens.core.errors import LedgerError, did_you_mean
+from epilens.core.types import Bools, Floats
 from epilens.evaluation.scoring import METRICS, score
-from epilens.fusion import LOCKED_WEIGHT, fuse_scores
-from epilens.thresholds import confusion_metrics
 
 BLOCK = 2_000_000
 """Numbers that are worked on at once: about 16 MB an array, however many draws are asked for."""

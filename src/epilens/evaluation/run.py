@@ -23,20 +23,20 @@ from urllib.parse import quote
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import CubeError, LedgerError, PlanError, did_you_mean
+from epilens.core.errors import CubeError, LedgerError, PlanError, did_you_mean
+from epilens.core.html_repr import bars, card
+from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
-from epilens.faults import told
-from epilens.kept_here import origin_of
-from epilens.mirror import fetched, place_at, relative_place
-from epilens.notebook import bars, card
+from epilens.io.atomic import read_tree
+from epilens.io.delimited import plain, read_csv, to_csv, to_tsv
+from epilens.io.kept_here import origin_of
+from epilens.io.mirror import fetched, place_at, relative_place
+from epilens.io.os_errors import told
+from epilens.io.outputs import write_atomically
 from epilens.plan import Plan
-from epilens.provenance import digest_of
-from epilens.spreadsheet import plain, read_csv, to_csv, to_tsv
-from epilens.storage import write_atomically
-from epilens.whole_files import read_tree
 
 KIND = "a run"
 _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger.parquet"

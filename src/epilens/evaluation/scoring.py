@@ -11,8 +11,8 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from epilens.arrays import Bools, Floats
-from epilens.thresholds import GRID, confusion_metrics, grid_metrics, select_threshold
+from epilens.core.decisions import GRID, confusion_metrics, grid_metrics, select_threshold
+from epilens.core.types import Bools, Floats
 
 __all__ = [
     "GRID",

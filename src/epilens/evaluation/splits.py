@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from epilens.core.errors import SplitError
 from epilens.data.sidecars import natural, read_table
-from epilens.errors import SplitError
 
 PARTITIONS = ("fit", "validation", "test")
 

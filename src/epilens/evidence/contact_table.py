@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.data.contacts import along_shafts
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from epilens.errors import CubeError
+from epilens.core.errors import CubeError
 
 AXES = ("seizure", "window", "channel", "descriptor")
 _REQUIRED = {

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools
+from epilens.core.errors import DataError
+from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.positions import Positions
 from epilens.data.recording import FLAGS, Recording
-from epilens.errors import DataError
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.cube import AXES, check, is_ictal, is_reference
 from epilens.evidence.descriptors import DESCRIPTORS, HIGH_GAMMA, Descriptor, describe_block

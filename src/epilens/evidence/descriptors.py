@@ -16,11 +16,11 @@ import numpy as np
 import scipy.signal
 from numpy.typing import ArrayLike, NDArray
 
-from epilens.errors import DataError, EpilensError
+from epilens.core.errors import DataError, EpilensError
+from epilens.core.registry import Registry
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.windows import Cut, window_samples
 from epilens.plan import PAPER_NINE
-from epilens.registry import Registry
 
 Array = NDArray[Any]
 

@@ -26,13 +26,13 @@ import xarray as xr
 import zarr
 from zarr.storage import MemoryStore, ZipStore
 
+from epilens.core.errors import CubeError, DamagedError, DataError, did_you_mean
+from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.data.sidecars import natural
-from epilens.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.evidence.cube import check, joined
-from epilens.mirror import fetched
-from epilens.notebook import RESEARCH, SIMULATED, bars, card
-from epilens.storage import own_file, replace_file
-from epilens.whole_files import read_tree
+from epilens.io.atomic import read_tree
+from epilens.io.mirror import fetched
+from epilens.io.outputs import own_file, replace_file
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype

@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from epilens.core.provenance import code_digest, digest_of
 from epilens.data.recording import SeizureRun
 from epilens.data.scan import Patient
 from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
 from epilens.evidence.seizures import Store
 from epilens.plan import Plan
-from epilens.provenance import code_digest, digest_of
 
 _READING = {"montage", "quality", "filter", "windows"}
 """Sections of the plan by which recordings are read."""
@@ -33,7 +33,7 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "plan": plan.model_dump(mode="json", include=_READING),
             "duplicates": plan.cohort.duplicates,
             "ez": plan.cohort.ez,
-            "code": code_digest("epilens.data.recording", "epilens.data.repeats"),
+            "code": code_digest("epilens.data.recording", "epilens.data.duplicates"),
         }
     )
 

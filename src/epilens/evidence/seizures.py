@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools
+from epilens.core.errors import DataError
+from epilens.core.types import Bools
 from epilens.data.recording import Recording, align
-from epilens.errors import DataError
 from epilens.plan import Plan
 
 Array = NDArray[Any]

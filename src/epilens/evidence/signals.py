@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools
+from epilens.core.types import Bools
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.seizures import Seizures, Store, fill

@@ -17,14 +17,17 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from epilens.compute.local import available_bytes, work_through
+from epilens.core.console import visible
+from epilens.core.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
+from epilens.core.progress import StepFunction, Ticks
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
 from epilens.data.cohort import participant_facts
+from epilens.data.duplicates import Repeats
 from epilens.data.recording import Recording, SeizureRun, read_run
-from epilens.data.repeats import Repeats
 from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
-from epilens.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
@@ -42,12 +45,9 @@ from epilens.evidence.keys import recordings_key, source_digests, store_key
 from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
+from epilens.io.delimited import plain, to_tsv
+from epilens.io.outputs import working_in, write_atomically
 from epilens.plan import Plan
-from epilens.processes import available_bytes, work_through
-from epilens.progress import StepFunction, Ticks
-from epilens.spreadsheet import plain, to_tsv
-from epilens.storage import working_in, write_atomically
-from epilens.terminal import visible
 
 STORES = {store.name: store for store in (CUBE, TRACES, SIGNALS)}
 """The cube, and what can lie beside it."""

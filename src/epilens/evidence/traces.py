@@ -15,7 +15,7 @@ import scipy.signal
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.data.audit import AuditRow
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.errors import CubeError
+from epilens.core.errors import CubeError
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 

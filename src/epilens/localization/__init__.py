@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epilens.progress import StepFunction, Ticks
+from epilens.core.progress import StepFunction, Ticks
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

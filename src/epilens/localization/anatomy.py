@@ -15,7 +15,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 
 ATLASES = ("AAL3", "HCPEx")
 """The first is in the table; the second divides the cortex more finely."""

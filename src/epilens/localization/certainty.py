@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.data.reader import WRONG_LENGTH
 from epilens.evaluation.certainty import Certainty, CoveringSet
-from epilens.evaluation.likeness import Likeness
+from epilens.evaluation.novelty import Likeness
 from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
-from epilens.localization.gather import Evidence, reference_windows
+from epilens.localization.prepare import Evidence, reference_windows
 from epilens.localization.sources import Scores, Source
 
 FEW_REFERENCE = 10

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.errors import DataError
+from epilens.core.types import Bools, Floats
 from epilens.data.contacts import ContactList, expand_contacts, match_list, shaft_names
-from epilens.errors import DataError
 
 
 def ranking(p_nez: Floats) -> NDArray[np.int64]:

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.evidence.contact_table import TERMS, contact_table, placed_windows
 from epilens.evidence.cube import is_reference
 from epilens.evidence.views import VIEWS
 from epilens.localization.timing import SEARCH_FROM_S
 from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.held import Held
+from epilens.networks.frozen_context import Held
 from epilens.networks.model import Branch, Model
 
 AGAINST = 5

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.localization.sources import MethodSource, Source
 from epilens.methods import METHODS

@@ -12,11 +12,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
+from epilens.core.errors import DataError, MethodError
+from epilens.core.progress import Ticks
+from epilens.core.types import Floats
 from epilens.data.contacts import contact_of
-from epilens.errors import DataError, MethodError
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import NEAR_MM, Anatomy, find_regions
+from epilens.localization.caveats import speak_plainly
 from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
 from epilens.localization.compare import (
     OtherRanking,
@@ -28,15 +30,13 @@ from epilens.localization.compare import (
     top_k,
 )
 from epilens.localization.explain import Explanation
-from epilens.localization.gather import Evidence, gather
 from epilens.localization.maps import TimeMap, time_maps
-from epilens.localization.plainly import speak_plainly
+from epilens.localization.narrative import tell_contacts
+from epilens.localization.prepare import Evidence, gather
 from epilens.localization.shown import Shown
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
-from epilens.localization.words import tell_contacts
 from epilens.plan import SHAFT
-from epilens.progress import Ticks
 
 
 @dataclass(frozen=True)

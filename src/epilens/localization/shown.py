@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from epilens.errors import DataError, did_you_mean
-from epilens.notebook import RESEARCH, SIMULATED, bars, card
+from epilens.core.errors import DataError, did_you_mean
+from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

@@ -10,23 +10,23 @@ import torch
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
-from epilens.errors import MethodError, ModelError, did_you_mean
+from epilens.core.decisions import fuse_scores
+from epilens.core.errors import MethodError, ModelError, did_you_mean
+from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.contact_table import contact_table
 from epilens.evidence.cube import blind
 from epilens.evidence.released_descriptors import which_descriptors
-from epilens.fusion import fuse_scores
-from epilens.localization.explain import Explanation, explain, explain_lens
-from epilens.localization.trained_on import (
+from epilens.io.mirror import fetched
+from epilens.localization.compatibility import (
     EVIDENCE,
     FORCED,
     differing,
     other_descriptors,
     other_layout,
 )
+from epilens.localization.explain import Explanation, explain, explain_lens
 from epilens.methods import METHODS, Method, Training
-from epilens.mirror import fetched
 from epilens.networks.card import assured, made_of, reached
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.model import Branch, Model, open_model

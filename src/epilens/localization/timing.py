@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
 

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens import provenance  # by its name: `plain` is also a module of methods
-from epilens.errors import MethodError
+from epilens.core import provenance  # by its name: `plain` is also a module of methods
+from epilens.core.decisions import selected_threshold
+from epilens.core.errors import MethodError
+from epilens.core.provenance import code_digest, digest_of, modules_named
+from epilens.core.registry import Origin, Registry
 from epilens.plan import SHAFT, Plan
-from epilens.provenance import code_digest, digest_of, modules_named
-from epilens.registry import Origin, Registry
-from epilens.thresholds import selected_threshold
 
 VALIDATION = "validation patients"
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
+from epilens.core.provenance import resolve
 from epilens.evidence.views import channel_table
 from epilens.methods import Method, Scorer, Training, evidence_counts, seen_labels
-from epilens.provenance import resolve
 
 
 @dataclass(frozen=True)

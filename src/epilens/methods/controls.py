@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.core.provenance import resolve
 from epilens.evidence.views import channel_table
 from epilens.methods import (
     Method,
@@ -27,7 +28,6 @@ from epilens.methods import (
 from epilens.methods.classical import relative_table
 from epilens.methods.segments import usable, without_segments
 from epilens.plan import TrainingPlan
-from epilens.provenance import resolve
 
 if TYPE_CHECKING:
     from epilens.networks.training import PatientTensors

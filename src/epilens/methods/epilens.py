@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from epilens.core.provenance import resolve
 from epilens.evidence.views import Standardizer
 from epilens.methods import Method, Scorer, Training, evidence_counts
-from epilens.provenance import resolve
 
 if TYPE_CHECKING:
     from epilens.networks.encoder import PatientNetwork

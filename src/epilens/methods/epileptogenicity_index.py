@@ -22,7 +22,7 @@ import scipy.ndimage
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 from epilens.data.montage import neighbour_pairs
 from epilens.evidence.signals import Piece, each_signal
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels

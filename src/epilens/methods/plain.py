@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from epilens.arrays import Floats
-from epilens.errors import MethodError
+from epilens.core.decisions import with_neutral
+from epilens.core.errors import MethodError
+from epilens.core.types import Floats
 from epilens.evidence.views import views
 from epilens.methods import Method, Scorer, Training, seen_channels
-from epilens.thresholds import with_neutral
 
 OVER_SEIZURES = {"median": np.nanmedian, "max": np.nanmax}
 """How the numbers of seizures become one, by name; NaN where a seizure lacks a channel."""

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from epilens.arrays import Floats
+from epilens.core.decisions import select_threshold
+from epilens.core.provenance import resolve
+from epilens.core.types import Floats
 from epilens.methods import Method, Scorer, Training
 from epilens.methods.segments import Segments, with_segments, without_segments
 from epilens.networks.loop import Extension, Schedule
-from epilens.provenance import resolve
-from epilens.thresholds import select_threshold
 
 
 @dataclass(frozen=True)

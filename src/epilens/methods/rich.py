@@ -18,14 +18,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
+from epilens.core.provenance import resolve
+from epilens.core.types import Floats
 from epilens.evidence.signals import each_signal
 from epilens.evidence.views import channel_table
 from epilens.evidence.windows import band_limit
 from epilens.methods import Method, Scorer, Training, seen_channels
 from epilens.methods.classical import Classifier, fit_table, patient_z_score, relative_table
 from epilens.plan import FilterPlan
-from epilens.provenance import resolve
 
 Interval = tuple[float, float]
 BEFORE_S: Interval = (-30.0, -2.0)

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.methods import Method, Scorer, Training, prediction_rows, seen_channels
 from epilens.methods.segments import usable, with_segments, without_segments
 from epilens.plan import Plan

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
-from epilens.errors import MethodError
+from epilens.core.decisions import with_neutral
+from epilens.core.errors import MethodError
+from epilens.core.types import Bools, Floats
 from epilens.methods import seen_channels, seen_labels
-from epilens.thresholds import with_neutral
 
 
 def usable(patient: xr.Dataset) -> Bools:

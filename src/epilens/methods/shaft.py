@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 from epilens.data.contacts import along_shafts
 from epilens.methods import METHODS, Scorer, Training
 from epilens.plan import ShaftPlan

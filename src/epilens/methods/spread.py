@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.evidence.windows import band_limit
 from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from epilens.core.decisions import with_neutral
 from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
-from epilens.thresholds import with_neutral
 
 
 class DeepSets(nn.Module):

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 from epilens.evidence.contact_table import ContactTable, contact_table, with_context
 
 if TYPE_CHECKING:

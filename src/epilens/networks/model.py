@@ -24,22 +24,22 @@ import xarray as xr
 from safetensors.torch import load, save
 from torch import Tensor
 
-from epilens.errors import ModelError
+from epilens.core.decisions import fuse_scores
+from epilens.core.errors import ModelError
+from epilens.core.html_repr import RESEARCH, SIMULATED, card
 from epilens.evidence.contact_table import PLACES, TERMS, contact_table
 from epilens.evidence.views import VIEWS, Standardizer
-from epilens.fusion import fuse_scores
-from epilens.mirror import fetched
+from epilens.io.mirror import fetched
+from epilens.io.outputs import check_folder, is_own, replace_folder
+from epilens.io.safe_read import read_bytes
 from epilens.networks.bcr import BCRNet
 from epilens.networks.card import card as model_card
 from epilens.networks.encoder import PatientNetwork
 from epilens.networks.lens import Lens
+from epilens.networks.model_schema import FORMAT, check_stored
 from epilens.networks.prq import PRQNet
-from epilens.networks.stored import FORMAT, check_stored
 from epilens.networks.training import as_tensors, predict
-from epilens.notebook import RESEARCH, SIMULATED, card
 from epilens.plan import PAPER_NINE
-from epilens.reading import read_bytes
-from epilens.storage import check_folder, is_own, replace_folder
 
 KIND = "a model"
 Kind = Literal["cdel", "lens"]

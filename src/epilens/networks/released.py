@@ -12,12 +12,12 @@ from numpy._core import multiarray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from torch import Tensor
 
-from epilens.errors import ModelError
+from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer
+from epilens.io.safe_read import check_regular
 from epilens.networks.model import NETWORKS, Branch, Model, group_members
 from epilens.plan import FilterPlan, Plan
-from epilens.reading import check_regular
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
 _MOST_BYTES = 1024**3

@@ -13,11 +13,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from epilens.core.decisions import select_threshold
 from epilens.evidence.views import Standardizer
 from epilens.networks.encoder import Batch, seed_dropout
 from epilens.networks.loop import HISTORY, Reached, Schedule, train_epochs
 from epilens.plan import TrainingPlan
-from epilens.thresholds import select_threshold
 
 Loss = Callable[[Tensor, Tensor, Batch], Tensor]
 """Logits and labels of one patient, and its batch → what it adds to the loss."""

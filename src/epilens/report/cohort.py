@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from epilens.core.console import print_table
 from epilens.data.bids import Recordings
-from epilens.spreadsheet import to_tsv
-from epilens.storage import own_file, write_atomically
-from epilens.terminal import print_table
+from epilens.io.delimited import to_tsv
+from epilens.io.outputs import own_file, write_atomically
 
 
 def write_audit(cohort: Iterable[Recordings], path: Path) -> None:

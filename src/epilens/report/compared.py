@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from epilens.analyses.tables import heading, title_of
-from epilens.errors import LedgerError, did_you_mean
+from epilens.core.console import print_table, say
+from epilens.core.errors import LedgerError, did_you_mean
 from epilens.evaluation.resampling import compare_scores, patient_means
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
-from epilens.storage import own_file, write_bytes_atomically
-from epilens.terminal import print_table, say
+from epilens.io.outputs import own_file, write_bytes_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from epilens.core.provenance import plain
 from epilens.methods import METHODS
-from epilens.provenance import plain
 
 BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epilens
-from epilens.spreadsheet import to_tsv
-from epilens.storage import working_in, write_together
-from epilens.whole_files import read_tree
+from epilens.io.atomic import read_tree
+from epilens.io.delimited import to_tsv
+from epilens.io.outputs import working_in, write_together
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

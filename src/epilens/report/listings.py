@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from epilens.core.registry import Registry
     from epilens.methods import Method
-    from epilens.registry import Registry
 
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 

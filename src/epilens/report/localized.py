@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from epilens.core.console import progress, say
+from epilens.core.errors import DataError, OnsetError
 from epilens.data.sidecars import as_number, read_table, read_text
-from epilens.errors import DataError, OnsetError
+from epilens.io.delimited import plain
+from epilens.io.outputs import check_folder, check_writable
+from epilens.io.urls import url_of
 from epilens.localization import Request
 from epilens.report.derivative import KIND, read_before
-from epilens.spreadsheet import plain
-from epilens.storage import check_folder, check_writable
-from epilens.terminal import progress, say
-from epilens.urls import url_of
 
 UNNAMED = "sub-patient"
 """What files are called whose names do not say whose they are."""
@@ -30,7 +30,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
-        from epilens.data.intake import patient_code
+        from epilens.data.load_patient import patient_code
         from epilens.localization.result import assemble
         from epilens.report.page import write_report
         from epilens.report.pdf import write_pdf

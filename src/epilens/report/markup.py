@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any
 
-from epilens.terminal import visible
+from epilens.core.console import visible
 
 
 def policy(script: str, style: str) -> str:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from epilens.core.console import print_table, progress, say
+from epilens.core.progress import Ticks
+from epilens.data.chunked_reader import open_source
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
-from epilens.data.pieces import open_source
-from epilens.progress import Ticks
-from epilens.terminal import print_table, progress, say
 
 
 @dataclass(frozen=True)

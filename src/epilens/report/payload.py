@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 import epilens
+from epilens.core.console import visible
 from epilens.data.contacts import short_names
-from epilens.localization.analysed import Analysed, SeizureFacts
 from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.maps import TimeMap
+from epilens.localization.narrative import VIEW_WORDS
 from epilens.localization.result import About, Localization
-from epilens.localization.words import VIEW_WORDS
+from epilens.localization.run_metadata import Analysed, SeizureFacts
+from epilens.report.array_encoding import INVALID, base64_of
 from epilens.report.brain import pial_surface
-from epilens.report.codes import INVALID, base64_of
 from epilens.report.traces import traces
-from epilens.terminal import visible
 
 LARGEST_Z = 60.0
 """Z-Δ beyond this look the same in the heatmap."""

@@ -8,9 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from epilens.core.console import say
+from epilens.io.outputs import write_bytes_atomically
 from epilens.report.derivative import DISCLAIMER
-from epilens.storage import write_bytes_atomically
-from epilens.terminal import say
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 LONGEST_S = 120

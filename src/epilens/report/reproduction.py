@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from epilens.analyses import ANALYSES
+from epilens.core.progress import StepFunction, Ticks
 from epilens.evaluation.run import Run
-from epilens.progress import StepFunction, Ticks
-from epilens.report.findings import Findings, drawn, figure_bytes, find, in_paper_s_order
-from epilens.report.reproduction_page import check_page, write_page
-from epilens.report.tables import to_latex, to_markdown
-from epilens.spreadsheet import to_csv
-from epilens.storage import (
+from epilens.io.delimited import to_csv
+from epilens.io.outputs import (
     check_folder,
     check_writable,
     replace_folder,
     write_atomically,
     write_bytes_atomically,
 )
+from epilens.report.reproduction_page import check_page, write_page
+from epilens.report.run_analyses import Findings, drawn, figure_bytes, find, in_paper_s_order
+from epilens.report.tables import to_latex, to_markdown
 
 __all__ = ["check_page", "find", "in_paper_s_order", "reproduce", "write_page"]
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from epilens.analyses import ANALYSES, outcome, sentence
 from epilens.analyses.figures import PaperFigure, all_figures
 from epilens.analyses.verdicts import Outcome
-from epilens.errors import DataError
+from epilens.core.errors import DataError
 from epilens.evaluation.run import Run
-from epilens.report.findings import Findings, drawn, figure_bytes
+from epilens.io.outputs import check_writable, own_file, write_atomically
 from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
-from epilens.storage import check_writable, own_file, write_atomically
+from epilens.report.run_analyses import Findings, drawn, figure_bytes
 
 PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 _SIGN = '<meta name="generator" content="EpiLENS">'

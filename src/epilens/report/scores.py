@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from epilens.terminal import print_table, say
+from epilens.core.console import print_table, say
 
 _SHOWN = {
     "macro_f1": "Macro-F1",

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.analyses.tables import format_of, heading
-from epilens.terminal import print_table, visible
+from epilens.core.console import print_table, visible
 
 NOTHING = "–"
 LESS = ("draws", "permutations", "input", "nez_f1", "accuracy", "ez_fraction_bias", "ez_f1")

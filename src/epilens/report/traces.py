@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.arrays import Floats
+from epilens.core.types import Floats
 from epilens.evidence.signals import signal_of
 from epilens.localization.result import Localization
-from epilens.report.codes import INVALID, base64_of
+from epilens.report.array_encoding import INVALID, base64_of
 
 FROM_S, TO_S = -10.0, 20.0
 MOST_BYTES = 3_600_000

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from epilens.core.registry import Registry
 from epilens.data.labels import Choice, LabelSource
 from epilens.data.participants import Participant, reason_of_outcome
-from epilens.registry import Registry
 
 
 def everyone(patient: str, participant: Participant) -> str:

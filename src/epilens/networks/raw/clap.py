@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
 from epilens.networks.raw.pretrained import load_pretrained
 from epilens.networks.raw.segments import SegmentNetwork
 from epilens.plan import TracePlan

@@ -10,7 +10,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from epilens.errors import MethodError
+from epilens.core.errors import MethodError
 
 FILES = ("config.json", "model.safetensors")
 

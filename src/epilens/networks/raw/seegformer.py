@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from epilens.arrays import Bools, Floats
+from epilens.core.decisions import with_neutral
+from epilens.core.types import Bools, Floats
 from epilens.networks.loop import Reached, Schedule, train_epochs
 from epilens.networks.raw.steps import Steps, device, mixed_precision, nez_weight, weighted_bce
-from epilens.thresholds import with_neutral
 
 BRANCHES = ("real", "imaginary", "amplitude")
 AT_ONCE = 8

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from epilens.arrays import Bools, Floats
+from epilens.core.types import Bools, Floats
 from epilens.networks.loop import HISTORY, Reached, Schedule, train_epochs
 from epilens.networks.raw.steps import Steps, device, mixed_precision, nez_weight, weighted_bce
 from epilens.plan import TracePlan

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from epilens.arrays import Bools
+from epilens.core.types import Bools
 
 
 def device() -> torch.device:

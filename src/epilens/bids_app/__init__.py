@@ -1,0 +1,1 @@
+"""All patients of a BIDS dataset, as a BIDS App."""

@@ -1,0 +1,58 @@
+"""`epilens bids BIDS_DIR OUT group`: one table and one page over all patients that OUT holds."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from epilens.bids_app.participants import Outcome, left_out, write_left_out
+from epilens.core.errors import DataError
+from epilens.io.delimited import to_tsv
+from epilens.io.outputs import is_own, write_atomically
+from epilens.report.derivative import DISCLAIMER, KIND
+from epilens.report.markup import as_text
+from epilens.review.pages import facts_of, index, reports
+
+TABLE = "group_participants"
+_COLUMNS = {
+    "participant_id": "Patient.",
+    "scores_from": "What ranked its contacts: a model or a method.",
+    "seizures": "How many seizures were analysed.",
+    "leading_contacts": "The first five contacts of its ranking, as its page calls them.",
+    "to_know_first": "Whether it is simulated, whether it abstained, and its first caution.",
+}
+
+
+def summarise(out: Path) -> Path:
+    """Write table and page over the patients of OUT; returns the page."""
+    if not out.is_dir() or not is_own(out, KIND) or not reports(out):
+        raise DataError(
+            f"{out}: expected localized patients, found none. Run the level participant first."
+        )
+    facts = {name: facts_of(out, name) for name in reports(out)}
+    rows = [
+        (name, *("n/a" if cell == "–" else cell for cell in told.cells))
+        for name, told in facts.items()
+    ]
+    write_atomically(out / f"{TABLE}.tsv", to_tsv(list(_COLUMNS), rows))
+    described = {name: {"Description": text} for name, text in _COLUMNS.items()}
+    tree = {"Description": f"Localized patients. {DISCLAIMER}", **described}
+    write_atomically(out / f"{TABLE}.json", json.dumps(tree, indent=1) + "\n")
+    write_left_out(out)
+    style = (files("epilens.review") / "static" / "app.css").read_text(encoding="utf-8")
+    style = f"<style>{style}h2 {{ font-size: 1.15rem; }}</style>"
+    page = index(out, style, _left_out_table(left_out(out)))
+    return write_atomically(out / "index.html", page)
+
+
+def _left_out_table(failed: list[Outcome]) -> str:
+    if not failed:
+        return ""
+    rows = "\n".join(
+        f'<tr><td data-title="Patient">{as_text(str(one.patient))}</td>'
+        f'<td data-title="Why">{as_text(str(one.why)[:1000])}</td></tr>'
+        for one in failed
+    )
+    head = "<thead><tr><th>Patient</th><th>Why</th></tr></thead>"
+    return f'<h2>Left out</h2>\n<table class="cards">{head}<tbody>\n{rows}\n</tbody></table>'

@@ -1,0 +1,139 @@
+"""How a command ends: the exit code, and the one sentence that goes with it.
+
+0; 2 for bad input or a fault of the machine, with one sentence; 130 for Ctrl-C; 1 for a defect.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+from typer.core import TyperGroup
+
+from epilens.core.errors import EpilensError
+from epilens.io.os_errors import sentence_of
+from epilens.io.urls import in_urls
+
+RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
+"""Verbs that go on where they stopped."""
+
+
+class Stopped(Exception):
+    """Ctrl-C, before anybody else has an answer to it."""
+
+
+class OutputClosed(Exception):
+    """Whoever read our output has stopped reading."""
+
+
+class Verbs(TyperGroup):
+    """The verbs of the command line; how they end is decided here, not by the parser of options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Stopped from None
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+
+@contextmanager
+def ended(arguments: Sequence[str], debug: bool = False) -> Generator[None]:
+    """Whatever happens inside ends the process in one of the ways above."""
+    _check_streams()
+    try:
+        yield
+        _flush()
+    except SystemExit:
+        with _faults(arguments, debug):
+            _flush()
+        raise
+    except BaseException:
+        with _faults(arguments, debug):
+            raise
+
+
+@contextmanager
+def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
+    try:
+        with _interrupts():
+            yield
+    except EpilensError as error:
+        _fail(f"epilens: {in_urls(str(error))}", 2, debug)
+    except Stopped:
+        _fail(f"epilens: stopped. {_kept(arguments)}", 130, debug)
+    except (BrokenPipeError, OutputClosed):
+        _silence()
+        text = "expected somebody to read the output, found it closed. Files that were written"
+        _fail(f"epilens: {text} are whole.", 2, debug)
+    except Exception as error:
+        if sentence := sentence_of(error, getattr(error, "filename", None) or "output"):
+            _silence()
+            _fail(f"epilens: {sentence}", 2, debug)
+        _fail(
+            f"epilens: failed unexpectedly ({type(error).__name__}: {error}). "
+            "Run again with --debug for the traceback, and please report it.",
+            1,
+            debug,
+        )
+
+
+@contextmanager
+def _interrupts() -> Generator[None]:
+    """Ctrl-C, also where a package that was being loaded made an error of its own of it."""
+    try:
+        yield
+    except BaseException as error:
+        link: BaseException | None = error
+        while link is not None:
+            if isinstance(link, KeyboardInterrupt):
+                raise Stopped from error
+            link = link.__cause__ or link.__context__
+        raise
+
+
+def _kept(arguments: Sequence[str]) -> str:
+    verb = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if verb in RESUMES:
+        return "What was finished is kept: run the same command again to go on."
+    return "Nothing half-written is left: run the same command again to start anew."
+
+
+def _check_streams() -> None:
+    """A closed output would be some other file's, as soon as one is opened."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        _fail(
+            "epilens: expected an output to write to, found it closed. Send it to a file or to "
+            "/dev/null.",
+            2,
+        )
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _silence() -> None:
+    """What is left in the buffer goes nowhere, instead of failing once more at the end."""
+    with suppress(OSError, ValueError):
+        output = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+
+
+def _fail(message: str, code: int, debug: bool = False) -> NoReturn:
+    from epilens.core.console import say
+
+    with suppress(OSError):
+        if debug:
+            traceback.print_exc()
+        say(message)
+    sys.exit(code)

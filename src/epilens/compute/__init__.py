@@ -1,0 +1,1 @@
+"""Where jobs run: local processes or a Dask cluster."""

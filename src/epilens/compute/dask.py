@@ -1,0 +1,305 @@
+"""Where one machine is not enough: the same work on a Dask cluster, named by one word.
+
+`local:4` starts four workers here, `tcp://scheduler:8786` uses a cluster that runs, `slurm:FILE`,
+`pbs:FILE` and `sge:FILE` ask a batch system for workers by a small TOML profile. Dask schedules,
+tries again and shows its dashboard; what is computed, and every byte of it, is the same as here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import tomllib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from epilens.compute.local import Item, Result, elsewhere, reuse_memory
+from epilens.core.console import progress
+from epilens.core.errors import PlanError, WorkerError, did_you_mean
+from epilens.core.progress import Ticks
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future as Answer
+
+    from distributed import Client, Future
+
+RETRIES = 2
+"""How often work is tried again after its worker was lost."""
+PATIENCE_S, _PROBE_S = 300.0, 10.0
+"""How long a lost scheduler is waited for, and one that was never seen."""
+BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster"}
+_SETTINGS = {
+    # Arrays live outside of what Dask manages: a worker that spills would only write its results.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": 0.95,
+    "distributed.scheduler.allowed-failures": RETRIES,
+    # Cells and patients are long and few; stealing them back and forth gains nothing.
+    "distributed.scheduler.work-stealing": False,
+}
+
+
+class Profile(BaseModel):
+    """What a batch system is asked for: one worker with one thread in each job."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workers: Annotated[int, Field(ge=1, le=10_000)]
+    memory: str = "4GB"
+    walltime: str = "01:00:00"
+    lifetime_s: Annotated[float, Field(gt=0)] = 3300.0
+    """A worker ends by itself after this, before the walltime does it in the middle of a piece."""
+    stagger_s: Annotated[float, Field(ge=0)] = 240.0
+    """So much earlier or later, so that not all end at once."""
+    queue: str | None = None
+    account: str | None = None
+    python: str | None = None
+    interface: str | None = None
+    job_extra_directives: tuple[str, ...] = ()
+    job_script_prologue: tuple[str, ...] = ()
+
+
+@contextmanager
+def on_cluster(where: str) -> Generator[Client | None]:
+    """Everything that `work_through` is given inside runs there; '' is here."""
+    if not where:
+        yield None
+        return
+    # Before its settings are changed: their defaults come with it, and would go with the change.
+    _need_distributed()
+    import dask
+
+    with (
+        dask.config.set(_SETTINGS),
+        _client(where) as client,
+        elsewhere(lambda work, items, title: submit(client, work, items, title)),
+    ):
+        yield client
+
+
+@contextmanager
+def progress_on(where: str, description: str) -> Generator[Ticks]:
+    """A bar for work that is done there; of a cluster it shows how many workers there are."""
+    with on_cluster(where) as client:
+        workers = None if client is None else Workers(client)
+        with progress(description, workers) as tick:
+            yield tick
+
+
+class Workers:
+    """Tells how many workers a cluster has: what was last heard. It never waits for an answer."""
+
+    def __init__(self, client: Client):
+        self._client = client
+        self._count = int(client.scheduler_info(n_workers=0)["n_workers"])
+        self._asked: Answer[dict[str, Any]] | None = None
+        self._last_s = time.monotonic()
+
+    def __call__(self) -> int:
+        """How many there were a second ago."""
+        if self._asked is not None and self._asked.done():
+            with suppress(Exception):  # a scheduler that is gone for a while
+                self._count = int(self._asked.result()["n_workers"])
+            self._asked = None
+        if self._asked is None and time.monotonic() > self._last_s + 1:
+            self._last_s = time.monotonic()
+            scheduler, loop = self._client.scheduler, self._client.loop
+            if scheduler is not None and loop is not None:
+                question = scheduler.identity(n_workers=0)
+                on: Any = loop
+                self._asked = asyncio.run_coroutine_threadsafe(question, on.asyncio_loop)
+        return self._count
+
+
+def submit(
+    client: Client,
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    title: Callable[[Item], str],
+) -> Iterator[tuple[Item, Result | WorkerError]]:
+    """Items with their results as they are ready; a `WorkerError` where workers were lost on it.
+
+    What a scheduler had when it was lost is handed out again when it is back.
+    """
+    from distributed import as_completed
+
+    waiting = iter(items)
+    handed: dict[Future, Item] = {}
+    results = as_completed()
+
+    def hand_out(most: int) -> None:
+        for item in _first(waiting, most - len(handed)):
+            future = client.submit(_at_worker, work, item, pure=False, retries=RETRIES)
+            handed[future] = item
+            results.add(future)
+
+    # One piece a worker: a scheduler that is told of a million would be full, and when a worker is
+    # lost, Dask blames all that waits for it. Their number is not asked for at every piece.
+    workers = Workers(client)
+    hand_out(max(1, workers()))
+    for future in results:
+        item = handed.pop(future)
+        try:
+            result = _result(future, title(item))
+        except CancelledError:
+            waiting = chain([item], waiting)
+            _wait_for_scheduler(client)
+        else:
+            yield item, result
+        future.release()
+        hand_out(max(1, workers()))
+
+
+def _at_worker(work: Callable[[Item], Result], item: Item) -> Result:
+    reuse_memory()
+    return work(item)
+
+
+def _wait_for_scheduler(client: Client) -> None:
+    """The client connects again by itself, for as long as it was told to."""
+    while client.status == "connecting":
+        time.sleep(0.2)
+    if client.status != "running":
+        raise WorkerError(
+            f"--cluster: expected its scheduler to come back, found none for {PATIENCE_S:g} s. "
+            "Start it again, then run the same command again: what was finished is kept."
+        )
+
+
+def _first(items: Iterator[Item], most: int) -> Iterator[Item]:
+    for _ in range(max(most, 0)):
+        try:
+            yield next(items)
+        except StopIteration:
+            return
+
+
+def _result(future: Future, title: str) -> Any:
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker:
+        return WorkerError(
+            f"{title}: expected its worker to finish, found that it was lost {RETRIES + 1} times, "
+            "perhaps for want of memory. Give workers more memory, then run the same command "
+            "again: what was finished is kept."
+        )
+
+
+@contextmanager
+def _client(where: str) -> Generator[Client]:
+    from distributed import Client, LocalCluster
+
+    kind, _, rest = where.partition(":")
+    if kind in ("tcp", "tls", "ucx"):
+        with _connected(Client, where, _PROBE_S):
+            pass
+        with _connected(Client, where, PATIENCE_S) as client:
+            yield client
+    elif kind == "local":
+        share = _memory() // _workers(rest, where)
+        with (
+            LocalCluster(
+                n_workers=_workers(rest, where),
+                threads_per_worker=1,
+                memory_limit=share,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs="CRITICAL",
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+    elif kind in BATCH_SYSTEMS:
+        with _batch(kind, read_profile(Path(rest))) as cluster, Client(cluster) as client:
+            yield client
+    else:
+        known = ("local:N", "tcp://HOST:PORT", *(f"{name}:PROFILE.toml" for name in BATCH_SYSTEMS))
+        raise PlanError(
+            f"--cluster: expected one of {', '.join(known)}, found {where!r}. "
+            + did_you_mean(kind, ("local", "tcp", *BATCH_SYSTEMS))
+        )
+
+
+def _need_distributed() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise PlanError(
+            "--cluster: expected the package dask.distributed, found none. Install "
+            "epilens[cluster], or leave --cluster out."
+        ) from None
+
+
+def _connected(make: Callable[..., Client], where: str, timeout_s: float) -> Client:
+    try:
+        return make(where, timeout=timeout_s)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise PlanError(
+            f"--cluster: expected a Dask scheduler at {where}, found none "
+            f"({type(error).__name__}). Start one, or give another address."
+        ) from None
+
+
+def _workers(text: str, where: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024:
+        raise PlanError(
+            f"--cluster: expected local:N with 1 to 1024 workers, found {where!r}. Give e.g. "
+            f"local:{os.cpu_count() or 1}."
+        )
+    return int(text[:6])
+
+
+def _memory() -> int:
+    """Bytes of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def read_profile(path: Path) -> Profile:
+    """A profile for a batch system."""
+    try:
+        return Profile(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise PlanError(
+            f"{path}: expected a profile for the batch system, found: {error.strerror}. Write one "
+            "with at least `workers = N` (docs/scale.md has an example)."
+        ) from None
+    except (ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = error.errors()[0] if isinstance(error, ValidationError) else None
+        said = f"{'.'.join(map(str, reason['loc']))}: {reason['msg']}" if reason else str(error)
+        raise PlanError(
+            f"{path}: expected a profile for the batch system, found {said}. Known fields: "
+            f"{', '.join(Profile.model_fields)}."
+        ) from None
+
+
+def _batch(kind: str, profile: Profile) -> Any:
+    """Workers from a batch system; jobs end by themselves before their walltime."""
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise PlanError(
+            "--cluster: expected the package dask-jobqueue, found none. Install epilens[cluster]."
+        ) from None
+    cluster = getattr(dask_jobqueue, BATCH_SYSTEMS[kind])(**batch_settings(profile))
+    cluster.scale(profile.workers)
+    return cluster
+
+
+def batch_settings(profile: Profile) -> dict[str, Any]:
+    """What dask-jobqueue is told."""
+    given = profile.model_dump(exclude={"workers", "lifetime_s", "stagger_s"}, exclude_none=True)
+    lists = ("job_extra_directives", "job_script_prologue")
+    given |= {name: list(given[name]) for name in lists}
+    life = ["--lifetime", f"{profile.lifetime_s:g}s"]
+    life += ["--lifetime-stagger", f"{profile.stagger_s:g}s"]
+    return {"cores": 1, "processes": 1, "worker_extra_args": life, **given}

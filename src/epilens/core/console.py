@@ -1,0 +1,203 @@
+"""What people see in a terminal: tables on stdout, progress and messages on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from epilens.core.progress import Ticks
+
+# Wide enough for our tables when the output is a file or a pipe.
+_WIDTH_WITHOUT_TERMINAL = 110
+
+
+_PROSE = 24
+"""Words that are longer than this together may go on in the next line."""
+_LONGEST_NAME = 36
+"""Of patients and methods; what is longer is a file's name or a formula."""
+_NARROW = 100
+"""Below this many columns a bar is short and says no rate, so that count and time left stay."""
+
+
+class _Console(Console):
+    """An output that nobody reads is an error like any other; rich would end the process with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell whoever prints."""
+        raise BrokenPipeError from None
+
+
+def _console(file: IO[str]) -> Console:
+    width = None
+    if not file.isatty():
+        asked = os.environ.get("COLUMNS", "")
+        width = int(asked) if asked.isdigit() and int(asked) else _WIDTH_WITHOUT_TERMINAL
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def visible(text: Any) -> str:
+    r"""Text from a file as it may be printed: control characters become escapes.
+
+    Examples
+    --------
+    >>> visible("A1\t\x1b[31m")
+    'A1\\t\\x1b[31m'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def say(text: str) -> None:
+    """One message on stderr."""
+    _console(sys.stderr).print(Text(visible(text)), soft_wrap=True)
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    left: int = 1,
+    drop: Sequence[str] = (),
+) -> None:
+    """A table on stdout; the first `left` columns are text, the others are aligned right.
+
+    Where the terminal is too narrow, whole columns go: those of `drop`, in this order, then from
+    the right. What is gone is said on stderr; the first column stays.
+    """
+    console = _console(sys.stdout)
+    cells = [["–" if cell is None else visible(cell) for cell in row] for row in rows]
+    kept = _widths_that_fit(columns, cells, drop, console.width)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, width in kept.items():
+        # What cannot be shown whole goes on in the next line: half a name names nobody.
+        side = "left" if i < left else "right"
+        table.add_column(visible(columns[i]), justify=side, overflow="fold", width=width)
+    for row in cells:
+        table.add_row(*(Text(row[i]) for i in kept))
+    console.print(table, new_line_start=True)
+    if gone := [name for i, name in enumerate(columns) if i not in kept]:
+        say(f"not shown in {console.width} columns: {', '.join(gone)}")
+
+
+def _widths_that_fit(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], width: int
+) -> dict[int, int]:
+    """Places of the columns that have room side by side, and how wide each of them is.
+
+    The widest are narrowed first, none below what it needs: headings and prose can go on in the
+    next line, names and numbers cannot.
+    """
+    needs = {i: _least_width(name, [row[i] for row in rows]) for i, name in enumerate(columns)}
+    order = [list(columns).index(name) for name in drop if name in columns]
+    order += [i for i in reversed(range(1, len(columns))) if i not in order]
+    while sum(needs.values()) + 2 * (len(needs) - 1) > width and order:
+        del needs[order.pop(0)]
+    whole = {i: max(map(cell_len, (columns[i], *(row[i] for row in rows)))) for i in sorted(needs)}
+    widths = {i: max(whole[i], needs[i]) for i in whole}
+    while sum(widths.values()) + 2 * (len(widths) - 1) > width:
+        wider = [i for i in widths if widths[i] > needs[i]]
+        if not wider:  # the first column alone is wider than the terminal
+            return dict.fromkeys(widths, width)
+        widths[max(wider, key=lambda i: widths[i])] -= 1
+    return widths
+
+
+def _least_width(heading: str, cells: Sequence[str]) -> int:
+    """What a column needs to be read: its longest cell; of prose its longest word.
+
+    A name of a file can be longer than any word, and then goes on in the next line too.
+    """
+    longest = max(map(len, cells), default=1)
+    words = [len(word) for text in (heading, *cells) for word in text.split()]
+    return max([min(longest, _PROSE), *(n for n in words if n <= _LONGEST_NAME)])
+
+
+class _Rate(ProgressColumn):
+    """Steps per second, once it is known."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f}/s" if speed else "")
+
+
+class _Workers(ProgressColumn):
+    """How many workers there are now."""
+
+    def __init__(self, count: Callable[[], int]):
+        super().__init__()
+        self._count = count
+
+    def render(self, task: Task) -> Text:
+        count = self._count()
+        return Text(f"{count} worker{'' if count == 1 else 's'}", no_wrap=True)
+
+
+class _Short(ProgressColumn):
+    """Text that is cut where the line ends, so that what stands before it stays."""
+
+    def __init__(self, field: str, width: int):
+        super().__init__()
+        self._field, self._width = field, width
+
+    def render(self, task: Task) -> Text:
+        text = Text(str(task.fields.get(self._field, "")) or "", no_wrap=True)
+        text.truncate(max(1, self._width), overflow="ellipsis")
+        return text
+
+
+def _bar(description: str, console: Console, workers: Callable[[], int] | None = None) -> Progress:
+    """Description, bar, count, time left, workers, and as much of the note as there is room for."""
+    narrow = console.width < _NARROW
+    job, bar = min(len(description), 30 if narrow else 40), 10 if narrow else 30
+    room = console.width - job - bar - len("10000/10000 0:00:00 999.9/s ") - 4
+    room -= len("10000 workers ") if workers else 0
+    return Progress(
+        _Short("job", job),
+        BarColumn(bar_width=bar),
+        MofNCompleteColumn(),
+        *([] if narrow else [_Rate()]),
+        TimeRemainingColumn(),
+        *([_Workers(workers)] if workers else []),
+        *([_Short("note", room)] if room > 4 else []),
+        console=console,
+        # A network takes minutes: an estimate over the usual half minute would never be made.
+        speed_estimate_period=3600,
+    )
+
+
+@contextmanager
+def progress(description: str, workers: Callable[[], int] | None = None) -> Generator[Ticks]:
+    """A bar on stderr for a job, which announces its own size.
+
+    workers : tells how many work on it now, where that changes.
+    """
+    bar = _bar(description, _console(sys.stderr), workers)
+    task = bar.add_task(description, total=None, note="", job=description)
+
+    def show(**changes: Any) -> None:
+        bar.start()  # not before there is something to show: bad input is one line
+        bar.update(task, **changes)
+
+    try:
+        yield Ticks(
+            lambda note, steps: show(advance=steps, note=visible(note)),
+            lambda total: show(total=total),
+        )
+    finally:
+        if bar.live.is_started:
+            bar.stop()

@@ -1,0 +1,131 @@
+"""Registries: read-only name → row, from the files of a package and from other installed packages.
+
+A file is its own registration: `data/datasets/foo.py` with `ENTRIES = (Dataset(...),)` is found
+because it is there. Another package adds rows by an entry point that names such a module:
+
+    [project.entry-points."epilens.methods"]
+    mine = "my_package.my_method"
+
+No second list has to be kept. A plugin that cannot be used is one warning that names it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from epilens.core.errors import EpilensError, did_you_mean
+
+Row = TypeVar("Row")
+
+
+# Names become folders, columns and words of a command line.
+_NAME = re.compile(r"[A-Za-z0-9_]+(?:[./-][A-Za-z0-9_]+)*")
+
+
+def _unfit(name: str, rows: Mapping[str, tuple[Any, Origin]]) -> str:
+    """Why a row cannot have this name, or nothing."""
+    if not _NAME.fullmatch(name):
+        return "is no name: use letters, digits, `_`, and single `-`, `.` or `/` between them."
+    if name in rows:
+        return f"is registered already, by {rows[name][1].module}: rename one of the two."
+    return ""
+
+
+class PluginWarning(UserWarning):
+    """A row of another package cannot be used."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row comes from."""
+
+    module: str
+    package: str
+    """The distribution that has it: `epilens`, or a plugin's name."""
+
+
+class Registry(Mapping[str, Row], Generic[Row]):
+    """Rows by name: of modules, or of all modules of a package, and of plugins.
+
+    `place` (one, or several in this order) is imported on first use; `group` is the entry-point
+    group of plugins.
+    """
+
+    def __init__(self, place: str | tuple[str, ...], kind: str, group: str = ""):
+        self._places = (place,) if isinstance(place, str) else place
+        self._kind, self._group = kind, group
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[Row, Origin]]:
+        rows: dict[str, tuple[Any, Origin]] = {}
+        for module in self._own_modules():
+            for row in getattr(module, "ENTRIES", ()):
+                if why := _unfit(row.name, rows):
+                    raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {why}")
+                rows[row.name] = row, Origin(module.__name__, "epilens")
+        own = {type(row) for row, _ in rows.values()}
+        for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
+            self._add_plugin(point, tuple(own), rows)
+        return rows
+
+    def _own_modules(self) -> Iterator[ModuleType]:
+        for name in self._places:
+            place = import_module(name)
+            if not hasattr(place, "__path__"):
+                yield place
+                continue
+            for module in pkgutil.iter_modules(place.__path__):
+                if not module.name.startswith("_"):  # what several rows share
+                    yield import_module(f"{name}.{module.name}")
+
+    def _add_plugin(self, point: EntryPoint, kinds: tuple[type, ...], rows: dict) -> None:
+        """Rows of another package; whatever is wrong with it must not stop ours."""
+        package = point.dist.name if point.dist else point.value
+        try:
+            module = point.load()
+            entries = tuple(module.ENTRIES)
+            for row in entries:
+                if not isinstance(row, kinds):
+                    raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")
+                if why := _unfit(row.name, rows):
+                    raise ValueError(f"{row.name!r} {why}")
+            rows |= {row.name: (row, Origin(point.module, package)) for row in entries}
+        except (Exception, SystemExit) as error:
+            warnings.warn(
+                f"{package}: its {self._kind} plugin {point.name!r} ({point.value}) cannot be used "
+                f"and is left out: {type(error).__name__}: {error}",
+                PluginWarning,
+                stacklevel=2,
+            )
+
+    def origin(self, name: str) -> Origin:
+        """Module and package of a row."""
+        self[name]
+        return self._found[name][1]
+
+    def __getitem__(self, name: str) -> Row:
+        try:
+            return self._found[name][0]
+        except KeyError:
+            raise EpilensError(
+                f"{self._kind}: expected a registered name, found {name!r}. "
+                f"{did_you_mean(name, self._found)}"
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

@@ -1,0 +1,170 @@
+"""What `epilens review` is given → patients with their recordings; nothing is read yet.
+
+A name that reaches a file of ours is the code of a patient or the name of a BIDS run; any other
+file is called by a digest, because a file's own name can be that of a person. The screen shows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from epilens.core.errors import DataError
+from epilens.data.load_patient import bids_root, patient_code
+from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
+from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """One recording of a patient."""
+
+    name: str
+    """What tables and addresses call it: the run of a BIDS tree, else `file-` and a digest."""
+    shown: str
+    """Its own name, for the screen alone."""
+    path: Path | None
+    """None: only sidecars are there."""
+    tree: BidsTree | None = None
+    file: BidsFile | None = None
+    """Where it lies in a BIDS tree."""
+
+    @property
+    def ictal(self) -> bool:
+        """Whether it is a seizure by its name; who knows, for a plain file."""
+        from epilens.data.datasets import recognise
+
+        if self.tree is None or self.file is None:
+            return True
+        return recognise(self.tree.description).is_ictal(self.file.entity("task"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A patient under review."""
+
+    code: str
+    files: tuple[TraceFile, ...]
+
+
+def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
+    """The patients of files, patients' folders and datasets, in natural order.
+
+    Parameters
+    ----------
+    given : paths
+        Recordings, folders of recordings, BIDS runs, patients or datasets, folders of datasets.
+        Plain recordings of one folder belong to one patient.
+    code : str
+        What a patient of plain files is called; else a digest of their folder.
+    """
+    files: dict[str, dict[str, TraceFile]] = {}
+    roots: dict[str, Path] = {}
+    for path in map(Path, given):
+        for patient, root, one in _files_of(path, code):
+            if roots.setdefault(patient, root) != root:
+                raise DataError(
+                    f"{patient}: expected one patient of this code, found one in "
+                    f"{roots[patient].name} and one in {root.name}. Review them into folders of "
+                    "their own."
+                )
+            files.setdefault(patient, {})[one.name] = one
+    if not files:
+        raise DataError(
+            f"{Path(given[0]).name}: expected recordings, found none. Name files or a BIDS dataset."
+        )
+    return tuple(
+        Case(patient, tuple(sorted(of.values(), key=lambda one: natural(one.shown))))
+        for patient, of in sorted(files.items(), key=lambda item: natural(item[0]))
+    )
+
+
+def recordings_in(given: Sequence[Path]) -> list[Path]:
+    """Files as they are; for each folder the recordings in it, of a BIDS dataset the ictal ones."""
+    found: list[Path] = []
+    for path in given:
+        if not path.is_dir() or path.suffix == ".mefd":
+            found.append(path)
+            continue
+        files = [file for case in cases_of([path]) for file in case.files if file.ictal]
+        # A linked file keeps its own name: that is what the user knows.
+        plain = [path / file.shown for file in files if file.tree is None]
+        there = plain or [file.path for file in files if file.path is not None]
+        if not there:
+            raise DataError(
+                f"{path}: expected recordings of seizures, found "
+                f"{'only their sidecars' if files else 'none'}. Name the files."
+            )
+        found += there
+    return list(dict.fromkeys(found))
+
+
+def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
+    """Patient, where it lies, and recording, for everything that a path means."""
+    if not path.exists():
+        raise DataError(
+            f"{path}: expected a recording or a BIDS dataset, found nothing there. Check the path."
+        )
+    root = bids_root(path)
+    if root is not None:
+        return _of_tree(BidsTree(root), path)
+    if path.is_dir() and any(path.glob("*/dataset_description.json")):
+        return [row for tree in datasets_in(path) for row in _of_tree(BidsTree(tree), tree)]
+    plain = _signals_in(path) if path.is_dir() and path.suffix != ".mefd" else [_header_of(path)]
+    if not plain:
+        raise DataError(
+            f"{path}: expected recordings or a BIDS dataset, found neither. Name the files."
+        )
+    return [
+        (patient_code(code or _digest(one.parent)), one.parent, plain_file(one)) for one in plain
+    ]
+
+
+def _of_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
+    """The runs of a tree that a path means: all, those of one patient, or one."""
+    here = path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
+    parts = here.relative_to(tree.root.resolve()).parts
+    patients = [parts[0]] if parts else sorted(tree.folders, key=natural)
+    stem = path.name.partition(".")[0] if not path.is_dir() or path.suffix == ".mefd" else ""
+    rows = []
+    for patient in patients:
+        for file in runs_among(tree.subject_files(patient), patient)[0]:
+            if not stem or file.path.name.partition(".")[0] == stem:
+                rows.append((patient_code(patient), tree.root, _bids_file(tree, file)))
+    return rows
+
+
+def _bids_file(tree: BidsTree, file: BidsFile) -> TraceFile:
+    name = run_name(file)
+    name = name if _NAME.fullmatch(name) else f"file-{_digest(file.path)}"
+    return TraceFile(name, file.path.name, signal_file(file), tree, file)
+
+
+def plain_file(path: Path) -> TraceFile:
+    """A recording without sidecars; the same file of the same folder has the same name again."""
+    return TraceFile(f"file-{_digest(Path(path.name))}", path.name, path.resolve())
+
+
+def _signals_in(folder: Path) -> list[Path]:
+    return sorted({_header_of(path) for path in folder.iterdir() if _is_signal(path)})
+
+
+def _is_signal(path: Path) -> bool:
+    return path.name[0] != "." and path.name.lower().endswith(SIGNALS)
+
+
+def _header_of(path: Path) -> Path:
+    """BrainVision has three files, and any of them may be given."""
+    header = path.with_suffix(".vhdr")
+    parts = (".eeg", ".vmrk", ".dat", ".avg")
+    return header if path.suffix.lower() in parts and header.exists() else path
+
+
+def _digest(path: Path) -> str:
+    text = str(path.resolve()) if path.is_absolute() or len(path.parts) != 1 else str(path)
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]

@@ -1,0 +1,116 @@
+"""Parts of a model that is being trained, kept until it is whole: a stopped training goes on.
+
+A part is a file beside the model's place, named by a digest of all that it was fitted from. It is
+tensors and JSON behind their own digest: what is damaged is fitted again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from epilens.core.types import Floats
+from epilens.evidence.views import Standardizer
+from epilens.io.locks import alone_on
+from epilens.io.mirror import mirrored
+from epilens.io.outputs import own_folder, sweep, write_bytes_atomically
+from epilens.io.remote import MEMBERS
+from epilens.io.urls import below, url_of
+from epilens.networks.lens import Lens
+from epilens.networks.model import NETWORKS, Branch
+
+KIND, SUFFIX = "parts of a model", ".part"
+_DIGITS = 64
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was fitted, and p_nez of the patients that it never saw."""
+
+    part: Branch | Lens
+    p_nez: Mapping[str, Floats]
+
+
+@contextmanager
+def parts_beside(model: str | Path) -> Generator[Path]:
+    """A hidden folder for the parts of a model that is to be written to this place, or URL.
+
+    It is gone when the model is written; after an error or a kill it is there for the next attempt.
+    """
+    with _alone_beside(model) as place:
+        own_folder(place, KIND, (f"*{SUFFIX}",))
+        sweep(place)
+        whole = False
+        try:
+            yield place
+            whole = True
+        finally:
+            if whole or not any(place.glob(f"*{SUFFIX}")):
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def _alone_beside(model: str | Path) -> Generator[Path]:
+    if url_of(model):
+        with mirrored(below(model, MEMBERS)) as place:
+            yield place
+    else:
+        model = Path(model)
+        with alone_on(model):
+            yield model.with_name(f".{model.name}.epilens-members")
+
+
+def keep(folder: Path, key: str, done: Done) -> None:
+    """Write a part, whole or not at all."""
+    tensors = {f"p_nez:{name}": torch.from_numpy(p.copy()) for name, p in done.p_nez.items()}
+    spec = "lens"
+    if isinstance(done.part, Lens):
+        tensors |= {f"part:{name}": tensor for name, tensor in done.part.tensors().items()}
+    else:
+        spec = json.dumps(done.part.network.tree())
+        tensors |= _tensors(done.part)
+    content = save(tensors, {"spec": spec})
+    digest = hashlib.sha256(content).hexdigest().encode()
+    write_bytes_atomically(folder / f"{key}{SUFFIX}", digest + content)
+
+
+def kept(folder: Path, key: str, method: str) -> Done | None:
+    """A part that was fitted before; None where there is none that is whole."""
+    try:
+        written = (folder / f"{key}{SUFFIX}").read_bytes()
+        digest, content = written[:_DIGITS], written[_DIGITS:]
+        if hashlib.sha256(content).hexdigest().encode() != digest:
+            return None
+        tensors = load(content)
+        size = int.from_bytes(content[:8], "little")
+        spec = json.loads(content[8 : 8 + size])["__metadata__"]["spec"]
+    except (OSError, ValueError, KeyError, SafetensorError):
+        return None
+    p_nez = {n.removeprefix("p_nez:"): t.numpy() for n, t in tensors.items() if n[:6] == "p_nez:"}
+    part = {n.removeprefix("part:"): t for n, t in tensors.items() if n[:5] == "part:"}
+    return Done(Lens.of(part) if spec == "lens" else _branch(method, json.loads(spec), part), p_nez)
+
+
+def _tensors(branch: Branch) -> dict[str, Tensor]:
+    state = {f"part:state.{n}": t.contiguous() for n, t in branch.network.state_dict().items()}
+    of_fit = {"mean": branch.standardizer.mean, "scale": branch.standardizer.scale}
+    return state | {f"part:{n}": torch.from_numpy(array.copy()) for n, array in of_fit.items()}
+
+
+def _branch(method: str, spec: Mapping[str, object], part: Mapping[str, Tensor]) -> Branch:
+    network = NETWORKS[method].of(spec)
+    standardizer = Standardizer(part["mean"].numpy(), part["scale"].numpy())
+    branch = Branch(network, standardizer)  # in double precision, as it was kept
+    state = {n.removeprefix("state."): t for n, t in part.items() if n.startswith("state.")}
+    branch.network.load_state_dict(state)
+    return branch

@@ -1,0 +1,162 @@
+"""How like a training cohort a patient is, in its evidence and its scores; seizures known again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from epilens.core.types import Bools, Floats
+from epilens.evidence.cube import is_reference
+from epilens.evidence.descriptors import rows_of
+from epilens.evidence.views import VIEWS, views
+from epilens.methods import seen_channels
+
+USUAL = 0.95
+"""Share of the cohort's own patients within which a patient counts as like the cohort."""
+SCORE_NAMES = ("median", "lowest twentieth", "interquartile range", "share called EZ")
+STORED = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""Of what a model stores as JSON: nothing more than its fields, and numbers that are numbers."""
+_FARTHEST = 20.0
+"""Robust z-scores beyond this say no more than this."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How far a patient lies from the middle of the training cohort, and why."""
+
+    what: str
+    distance: float
+    limit: float
+    farthest: tuple[tuple[str, float], ...]
+    """The three numbers that stick out most, with their robust z-scores."""
+
+    @property
+    def unlike(self) -> bool:
+        """Farther out than nearly all of the cohort's own patients."""
+        return self.distance > self.limit
+
+
+@dataclass(frozen=True, config=STORED)
+class CohortMiddle:
+    """Median and robust scale of some numbers over a cohort, and how far its own patients lie."""
+
+    names: tuple[str, ...]
+    middle: tuple[float, ...]
+    scale: tuple[float, ...]
+    distances: tuple[float, ...]
+    """Of every patient from the middle of the others, ascending."""
+
+    def __post_init__(self) -> None:
+        if not len(self.names) == len(self.middle) == len(self.scale):
+            raise ValueError("names, middle and scale differ in length")
+        if min(self.scale, default=1.0) <= 0:
+            raise ValueError("a scale is not positive")
+
+    def likeness(self, what: str, value: Floats) -> Likeness:
+        """A new patient's numbers beside the cohort's."""
+        middle, scale = np.array(self.middle), np.array(self.scale)
+        z = (value - middle) / scale
+        farthest = tuple((self.names[i], float(z[i])) for i in np.argsort(-np.abs(z))[:3])
+        return Likeness(what, distance(value, middle, scale), usual_limit(self.distances), farthest)
+
+
+def evidence_names(descriptors: Iterable[str]) -> list[str]:
+    """Names of the numbers of `evidence_summary`."""
+    kinds = ("level", "change after onset", "largest changes after onset")
+    names = [str(name) for name in descriptors]
+    return [f"{kind} of {name}" for kind in kinds for name in names]
+
+
+def evidence_summary(cube: xr.Dataset) -> Floats:
+    """Three numbers per descriptor that say what a patient's evidence is like; no label enters.
+
+    Its level before onset and its Z-Δ after onset in the median channel, and the Z-Δ that a tenth
+    of the channels exceeds.
+    """
+    seen, valid = seen_channels(cube), cube["valid"].values[..., None]
+    z = views(cube).values[..., VIEWS.index("z_delta"), :]
+    x = cube["x"].values.astype(np.float64)
+    logged = [row.log_level for row in rows_of(cube["descriptor"].values.tolist())]
+    x[..., logged] = np.log1p(np.abs(x[..., logged]))
+    before = is_reference(cube).values[..., None, None]
+    after = (cube["start_s"].values >= 0)[..., None, None]
+    level = _mean_where(x, valid & before)[seen]  # (channel, descriptor)
+    # A reference that hardly varies makes Z-Δ huge; its size matters, not its last digit.
+    change = np.arcsinh(_mean_where(z, valid & after)[seen])
+    parts = [np.median(level, 0), np.median(change, 0), np.quantile(change, 0.9, axis=0)]
+    return np.concatenate(parts)
+
+
+def _mean_where(x: NDArray[Any], where: Bools) -> Floats:
+    """Mean over seizures and windows (the first two axes) where told; 0 where there is none."""
+    n = np.maximum(where.sum(axis=(0, 1)), 1)
+    return np.where(where, x, 0).sum(axis=(0, 1)) / n
+
+
+def score_summary(p_nez: Floats, threshold: float) -> Floats:
+    """Four numbers that say how a patient's scores lie."""
+    low, quarter, median, three = np.quantile(p_nez, [0.05, 0.25, 0.5, 0.75])
+    return np.array([median, low, three - quarter, float((p_nez < threshold).mean())])
+
+
+def cohort_middle(names: Iterable[str], values: Floats) -> CohortMiddle:
+    """Middle of (patient, number), and every patient's distance from the middle of the others.
+
+    The distances leave the patient itself out, so that a new patient can be compared with them.
+    """
+    distances = []
+    if len(values) > 1:
+        others = [_middle(np.delete(values, i, axis=0)) for i in range(len(values))]
+        distances = [distance(v, *other) for v, other in zip(values, others, strict=True)]
+    middle, scale = (tuple(part.tolist()) for part in _middle(values))
+    return CohortMiddle(tuple(names), middle, scale, tuple(sorted(distances)))
+
+
+def _middle(values: Floats) -> tuple[Floats, Floats]:
+    middle = np.median(values, axis=0)
+    scale = 1.4826 * np.median(np.abs(values - middle), axis=0)
+    # A number that is the same in half of the patients has no MAD; its spread stands in.
+    scale = np.where(scale > 1e-6, scale, values.std(axis=0))
+    return middle, np.where(scale > 1e-6, scale, 1.0)
+
+
+def distance(value: Floats, middle: Floats, scale: Floats) -> float:
+    """Root mean square of the robust z-scores, each at most 20."""
+    z = np.clip((value - middle) / scale, -_FARTHEST, _FARTHEST)
+    return float(np.sqrt(np.mean(z**2)))
+
+
+def usual_limit(distances: Sequence[float]) -> float:
+    """The distance that 95 % of the cohort's patients do not exceed, each seen from the others.
+
+    The ⌈0.95 (n + 1)⌉-th smallest; with fewer than 19 patients, the largest.
+    """
+    ordered = sorted(distances)
+    if not ordered:
+        return math.inf
+    return ordered[min(math.ceil(USUAL * (len(ordered) + 1)), len(ordered)) - 1]
+
+
+def contact_keys(cube: xr.Dataset) -> list[list[str]]:
+    """Digests of the contacts of each seizure, (seizure, contact): known again, they say nothing.
+
+    Of each contact by itself, so that others may be missing or bad; of means to five digits, so
+    that the last bits of a machine do not matter.
+    """
+    keys = []
+    for x, valid in zip(cube["x"].values, cube["valid"].values, strict=True):
+        of_seizure = []
+        for c in np.flatnonzero(valid.any(axis=0)):
+            means = x[valid[:, c], c].astype(np.float64).mean(axis=0)
+            text = ",".join(f"{mean:.4e}" for mean in means)
+            of_seizure.append(hashlib.sha256(text.encode()).hexdigest()[:10])
+        keys.append(of_seizure)
+    return keys

@@ -1,0 +1,1 @@
+"""Files: atomic writes, output folders, locks, safe reading, remote stores."""

@@ -1,0 +1,73 @@
+"""Tables as text that a spreadsheet opens without running anything in them.
+
+A cell that begins like a formula (`=cmd|…`, `+`, `-`, `@`) gets an apostrophe in front, which
+spreadsheets take for "this is text"; numbers stay as they are. Whoever reads our own tables takes
+the apostrophe away again with `plain`. Every CSV and TSV of ours is written here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from epilens.core.console import visible
+
+# Also full-width signs, and what stands behind blanks: spreadsheets strip and normalize.
+_FORMULA = re.compile(r"[\s']*[=+\-@\t\r＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+
+
+def safe(value: Any) -> Any:
+    """A cell that is no formula; what is no text stays as it is.
+
+    Examples
+    --------
+    >>> safe("=1+1"), safe("-3.5"), safe("A'1"), safe("'=1"), safe(-3.5)
+    ("'=1+1", '-3.5', "A'1", "''=1", -3.5)
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}" if _FORMULA.match(value) else value
+
+
+def plain(text: str) -> str:
+    """What `safe` was given.
+
+    Examples
+    --------
+    >>> plain("'=1+1"), plain("'A1"), plain("''=1")
+    ('=1+1', "'A1", "'=1")
+    """
+    if text[:1] == "'" and safe(text[1:]) == text:
+        return text[1:]
+    return text
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """Comma-separated text of a table."""
+    text = frame.rename(columns=_of_one_line)
+    for name in text.columns:
+        if not pd.api.types.is_numeric_dtype(text[name]):
+            text[name] = text[name].map(_of_one_line)
+    return text.to_csv(index=False)
+
+
+def _of_one_line(value: Any) -> Any:
+    """A safe cell; a carriage return, which would begin another row to many readers, is a blank."""
+    return safe(value.replace("\r", " ")) if isinstance(value, str) else value
+
+
+def to_tsv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Tab-separated text; control characters, tabs among them, become visible escapes."""
+    lines = [[safe(visible(cell)) for cell in row] for row in (header, *rows)]
+    return "\n".join("\t".join(line) for line in lines) + "\n"
+
+
+def read_csv(content: bytes) -> pd.DataFrame:
+    """The other way round: every cell as the text that it was."""
+    frame = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+    return frame.map(plain).rename(columns=plain)

@@ -1,0 +1,73 @@
+"""What a machine does to a job: disks that are full, places that are closed, memory that is out.
+
+None of it is a defect of ours or of the input, so each has one sentence of the usual grammar.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from epilens.core.errors import StorageError
+
+_AGAIN = "then run the same command again: what was finished is kept"
+_SENTENCES = {
+    (
+        errno.ENOSPC,
+        errno.EDQUOT,
+    ): f"expected room on the disk, found none left. Make room, {_AGAIN}",
+    (errno.EROFS, errno.EACCES, errno.EPERM): (
+        "expected a place that can be written, found: {reason}. Give another path"
+    ),
+    (errno.ENOTDIR, errno.EEXIST, errno.ELOOP): (
+        "expected a place that can be written, found: {reason}. Give another path"
+    ),
+    (errno.ENAMETOOLONG,): "expected a name that the disk can hold, found one that is too long. "
+    "Give a shorter path",
+    (errno.EFBIG,): "expected to be allowed files of this size, found a limit (`ulimit -f`). Raise "
+    f"it, {_AGAIN}",
+    (errno.EMFILE, errno.ENFILE): "expected to be allowed more open files, found a limit (`ulimit "
+    f"-n`). Raise it or use fewer --jobs, {_AGAIN}",
+    (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV): (
+        f"expected a disk that answers, found: {{reason}}. Check the disk or network, {_AGAIN}"
+    ),
+    (errno.ENOMEM,): "expected enough memory, found too little. Close other programs or use fewer "
+    f"--jobs, {_AGAIN}",
+}
+_OF_CODE = {code: text for codes, text in _SENTENCES.items() for code in codes}
+
+
+def sentence_of(error: BaseException, who: str | Path = "") -> str | None:
+    """One sentence for a fault of the machine; None for any other error.
+
+    Examples
+    --------
+    >>> sentence_of(OSError(28, "No space left on device"), "out").partition(".")[0]
+    'out: expected room on the disk, found none left'
+    >>> sentence_of(KeyError("x")) is None
+    True
+    """
+    out_of_memory = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    if isinstance(error, MemoryError) or out_of_memory:  # torch has no exception of its own
+        code: int | None = errno.ENOMEM
+    else:
+        code = error.errno if isinstance(error, OSError) else None
+    if code not in _OF_CODE:
+        return None
+    who = who or getattr(error, "filename", None) or "epilens"
+    return f"{who}: {_OF_CODE[code].format(reason=os.strerror(code))}."
+
+
+@contextmanager
+def told(who: str | Path) -> Generator[None]:
+    """Faults of the machine, while something is written, become one sentence about the place."""
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        sentence = sentence_of(error, who)
+        if sentence is None:
+            raise
+        raise StorageError(sentence) from error

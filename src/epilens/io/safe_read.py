@@ -1,0 +1,79 @@
+"""Files that somebody else wrote: regular ones of a sensible size, or one clear sentence.
+
+A pipe in the place of a sidecar would be waited for without end, and a device never ends.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from epilens.core.errors import DataError, EpilensError
+
+MOST_BYTES = 64 * 1024**2
+"""Of a file that is read as a whole; sidecars, tables and plans are a thousand times smaller."""
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def check_regular(
+    path: Path, who: str = "", error: type[EpilensError] = DataError, most: int | None = None
+) -> Path:
+    """The path, if a regular file of at most `most` bytes is there (links are followed)."""
+    try:
+        return _checked(path, path.stat(), who or path.name, error, most)
+    except OSError as problem:
+        raise _unreadable(who or path.name, problem, error) from None
+
+
+def read_bytes(
+    path: Path, who: str = "", error: type[EpilensError] = DataError, most: int = MOST_BYTES
+) -> bytes:
+    """The content of a regular file of at most `most` bytes; nothing is waited for."""
+    who = who or path.name
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            _checked(path, os.fstat(file.fileno()), who, error, most)
+            return file.read(most + 1)
+    except IsADirectoryError:
+        raise error(f"{who}: expected a file, found a folder. Put a file there.") from None
+    except OSError as problem:
+        raise _unreadable(who, problem, error) from None
+    except ValueError as problem:
+        if isinstance(problem, EpilensError):
+            raise
+        raise error(f"{who}: expected a path, found one with a null byte. Mend it.") from None
+
+
+def _checked(
+    path: Path, about: os.stat_result, who: str, error: type[EpilensError], most: int | None
+) -> Path:
+    if not stat.S_ISREG(about.st_mode):
+        what = next((words for is_so, words in _KINDS if is_so(about.st_mode)), "something else")
+        raise error(f"{who}: expected a file, found {what}. Put a file there.")
+    if most is not None and about.st_size > most:
+        raise error(
+            f"{who}: expected at most {_size(most)}, found {_size(about.st_size)}. Is it the right "
+            "file?"
+        )
+    return path
+
+
+def _size(n: int) -> str:
+    return f"{n / 1024**2:.0f} MB" if n >= 1024**2 else f"{n / 1024:.0f} kB"
+
+
+def _unreadable(who: str, problem: OSError, error: type[EpilensError]) -> EpilensError:
+    if isinstance(problem, FileNotFoundError | NotADirectoryError):
+        return error(f"{who}: expected a file that can be read, found none. Check the path.")
+    return error(
+        f"{who}: expected a file that can be read, found: {problem.strerror}. Check its "
+        "permissions."
+    )

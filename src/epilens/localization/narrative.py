@@ -1,0 +1,246 @@
+"""The evidence of a contact in words that a neurophysiologist reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from epilens.core.types import Bools, Floats
+from epilens.localization.certainty import top_share
+from epilens.localization.explain import Explanation
+from epilens.localization.sources import Scores
+from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
+
+VIEW_WORDS = {
+    "abs": "its level",
+    "delta": "its change",
+    "z_delta": "its change in own standard deviations",
+    "log_ratio": "its ratio to the pre-onset level",
+    "mean": "its mean level",
+    "rest": "its level at rest",
+    "level": "its size",
+    "early": "its change in the first seconds",
+    "middle": "its change after 5 to 15 s",
+    "late": "its change after 15 to 30 s",
+    "change": "its change in own standard deviations",
+    "waves": "how it varies over 12 s blocks, as a ratio",
+    "swells": "how it varies over 12 s blocks",
+    "largest": "its largest 12 s block",
+    "highest": "its highest 12 s block, as a ratio",
+    "restless": "how it varies from window to window",
+    "peak": "its highest window",
+    "begins": "how early it rises",
+}
+"""Views of the networks, and terms of a lens."""
+VISIBLE = 0.01
+"""Scores that differ by less look the same."""
+MOST, MANY = 3, 6
+"""Deviations that are told of one contact, and seizures one by one."""
+
+
+def tell_contacts(
+    scores: Scores, timing: Timing, shown: Bools, why: Explanation | None, k: int
+) -> tuple[tuple[str, ...], ...]:
+    """All that is told about each contact: deviations, what moves its score, agreement.
+
+    shown : (S, C), which seizures show the contact.
+    """
+    per_seizure = scores.per_seizure
+    share = top_share(per_seizure, shown, k)
+    explained = {} if why is None else {int(c): i for i, c in enumerate(why.contacts)}
+    sentences = []
+    for c in range(shown.shape[1]):
+        i = explained.get(c)
+        weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
+        lines = tell(c, timing, shown, weight)
+        if why is not None and i is not None:
+            lines += tell_score(i, why, timing.middle_s, timing.words)
+        spread = None if scores.spread is None else float(scores.spread[c])
+        lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        if why is not None:
+            lines += tell_together(1 - float(scores.p_nez[c]), 1 - per_seizure[shown[:, c], c])
+        sentences.append(tuple(lines))
+    return tuple(sentences)
+
+
+def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None) -> list[str]:
+    """Sentences on the deviations of one contact, the most telling first.
+
+    shown : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
+    """
+    seizures = int(shown[:, c].sum())
+    count = timing.deviates[:, c].sum(axis=0)  # (D,)
+    if not count.any():
+        many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
+        return [
+            f"No descriptor leaves its own pre-onset level by {CLEAR_SD:g} SD for {SUSTAINED} "
+            f"windows in a row in {many}."
+        ]
+    size = [
+        _median(np.abs(timing.strength[:, c, d]), timing.deviates[:, c, d])
+        for d in range(len(timing.words))
+    ]
+    weight = count * np.array(size) if importance is None else importance
+    order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
+    # What speaks against EZ is told only where nothing speaks for it.
+    order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
+    return [_sentence(int(d), c, timing, shown) for d in order]
+
+
+def _sentence(d: int, c: int, timing: Timing, shown: Bools) -> str:
+    """What one descriptor does; seizures that rise and seizures that fall are told apart."""
+    name, of = timing.words[d], int(shown[:, c].sum())
+    there, rises = timing.deviates[:, c, d], timing.strength[:, c, d] > 0
+    moves = [(sign, there & (rises == sign)) for sign in (True, False)]
+    moves = [(sign, seizures) for sign, seizures in moves if seizures.any()]
+    if len(moves) == 1:
+        sign, seizures = moves[0]
+        told = f"{_move(sign, seizures, d, c, timing)}{_lead(d, c, timing)}, in "
+        told += f"{int(there.sum())} of {of} {'seizure' if of == 1 else 'seizures'}."
+    else:
+        told = " and ".join(
+            f"{_move(sign, seizures, d, c, timing)} in {_seizures(seizures)}"
+            for sign, seizures in sorted(moves, key=lambda move: int(move[1].argmax()))
+        )
+        told += f": its {of} seizures differ."
+    return f"{name[0].upper()}{name[1:]} {told}"
+
+
+def _move(rises: bool, seizures: Bools, d: int, c: int, timing: Timing) -> str:
+    """How far and when, medians over seizures that go the same way."""
+    size = _amount(abs(_median(timing.strength[:, c, d], seizures)))
+    moves, side = ("rises", "above") if rises else ("falls", "below")
+    at_s = when(_median(timing.at_s[:, c, d], seizures))
+    return f"{moves} {size} SD {side} its own pre-onset level {at_s}"
+
+
+def when(at_s: float) -> str:
+    """A time from onset in whole seconds; there is no second minus zero."""
+    return f"at {round(at_s):+d} s" if round(at_s) else "at onset"
+
+
+def _seizures(which: Bools) -> str:
+    """`seizure 2`, or `seizures 1, 3 and 4`."""
+    numbers = [str(s + 1) for s in np.flatnonzero(which)]
+    if len(numbers) == 1:
+        return f"seizure {numbers[0]}"
+    return f"seizures {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _lead(d: int, c: int, timing: Timing) -> str:
+    """How long before or after the median contact that deviates too, in the same seizures."""
+    leads = []
+    for s in np.flatnonzero(timing.deviates[:, c, d]):
+        others = timing.deviates[s, :, d].copy()
+        others[c] = False
+        if others.sum() >= 2:
+            leads.append(float(np.median(timing.at_s[s, others, d]) - timing.at_s[s, c, d]))
+    if not leads:
+        return ""
+    lead = float(np.median(leads))
+    if abs(lead) < 1:
+        return ", with the median contact"
+    return f", {abs(lead):.0f} s {'before' if lead > 0 else 'after'} the median contact"
+
+
+def _median(values: Floats, where: Bools) -> float:
+    return float(np.median(values[where])) if where.any() else 0.0
+
+
+def _amount(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
+
+
+def tell_score(
+    position: int, why: Explanation, middle_s: Floats, words: Sequence[str]
+) -> list[str]:
+    """What moves the score of one explained contact towards and away from EZ.
+
+    words : what people call the descriptors.
+    """
+    features = why.by_feature[position]  # (view, descriptor)
+    change = why.score[position] - why.baseline[position]
+    lines = [
+        f"With {why.average} this contact would score {why.baseline[position]:.2f}; its own "
+        f"evidence moves it by {signed(change)} to {why.score[position]:.2f}."
+    ]
+    if why.by_window.shape[1] > 1:
+        lines.append(_by_seizure(why.by_seizure[position], float(why.together[position])))
+    towards, away = (_named(words, why.views, features, sign) for sign in (1, -1))
+    if towards:
+        lines.append(f"Towards EZ: {towards}{_most_in(why, position, middle_s)}.")
+    if away:
+        lines.append(f"Away from EZ: {away}.")
+    return lines
+
+
+def signed(value: float) -> str:
+    """A contribution with its sign; there is no minus zero."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
+
+
+def _by_seizure(parts: Floats, together: float) -> str:
+    told = ", ".join(f"{signed(part)} by seizure {s + 1}" for s, part in enumerate(parts[:MANY]))
+    if len(parts) > MANY:
+        told += f", {signed(float(parts[MANY:].sum()))} by the other {len(parts) - MANY}"
+    if abs(together) >= VISIBLE:
+        told += f", {signed(together)} only when they are scored together"
+    return f"Of this: {told}."
+
+
+def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: int) -> str:
+    """The descriptors that push most in one direction, with the view that does most of it."""
+    by_descriptor = features.sum(axis=0)
+    order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
+    phrases = []
+    for d in order:
+        view = views[int(np.argmax(sign * features[:, d]))]
+        phrases.append(f"{words[d]} ({signed(by_descriptor[d])}, mostly {VIEW_WORDS[view]})")
+    return ", ".join(phrases)
+
+
+def _most_in(why: Explanation, position: int, middle_s: Floats) -> str:
+    """The seizure and the time in which most of it happens, unless it is there all the time."""
+    by_window, steady = why.by_window[position], float(why.steady[position].sum())
+    change = float(why.by_seizure[position].sum())
+    if change <= 0:
+        return ""
+    if by_window.sum() <= steady:
+        return "; most of it all the time, before onset too"
+    seizure = int(by_window.sum(axis=1).argmax())
+    # A window alone is noise; five in a row are a stretch of time.
+    smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
+    around = float(middle_s[seizure, int(smooth.argmax())])
+    place = f"around {round(around):+d} s" if round(around) else "around onset"
+    return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
+
+
+def tell_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
+    """How seizures and members agree on one contact.
+
+    share : of its seizures, each taken alone, in which it is among the top k.
+    """
+    lines = []
+    if seizures > 1:
+        n = round(share * seizures)
+        lines.append(f"Each seizure taken alone: among the top {k} in {n} of {seizures}.")
+    if spread is not None:
+        lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
+    return lines
+
+
+def tell_together(joint: float, alone: Floats) -> list[str]:
+    """A score of all seizures that lies outside of those of each: a mean could not be there.
+
+    alone : EZ scores of the seizures that show the contact.
+    """
+    if len(alone) < 2 or alone.min() - VISIBLE <= joint <= alone.max() + VISIBLE:
+        return []
+    side = "above" if joint > alone.max() else "below"
+    parts = ", ".join(f"{score:.2f}" for score in alone[:6]) + (", …" if len(alone) > 6 else "")
+    return [
+        f"All seizures together score {joint:.2f}, {side} each of them alone ({parts}): the model "
+        "also reads how they differ, and no single seizure bears this score out."
+    ]

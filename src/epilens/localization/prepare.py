@@ -1,0 +1,199 @@
+"""A patient in any form → its cube, with signals beside it, and what became of its recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from epilens.core.errors import DataError
+from epilens.core.progress import Ticks
+from epilens.core.types import Bools
+from epilens.data.audit import AuditRow
+from epilens.data.load_patient import Given, Intake, patient_code, take_in
+from epilens.data.reader import WRONG_LENGTH
+from epilens.data.recording import Recording
+from epilens.evidence.cube import check, is_ictal, is_reference, joined
+from epilens.evidence.describe import audit_of, describe_patient
+from epilens.evidence.signals import has_signals, make_signals, without_signals
+from epilens.localization import Request
+from epilens.localization.run_metadata import Analysed, SeizureFacts, analysed, facts_of
+from epilens.localization.sources import Source, check_cube
+from epilens.plan import Plan
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The cube of a patient, and what became of its recordings."""
+
+    patient: str
+    """Its code, `sub-…`."""
+    cube: xr.Dataset
+    signals: xr.Dataset | None
+    """The cube with band-limited signals around onset beside it; None where there are none."""
+    seizures: tuple[SeizureFacts, ...]
+    analysed: Analysed
+    left_out: tuple[tuple[str, str], ...]
+    """Seizures that were not used, and why."""
+    dropped: tuple[tuple[str, str], ...]
+    """Channels that were not used, and why."""
+    quality: dict[str, tuple[str, ...]]
+    """Flags of a channel, over its seizures."""
+    problems: tuple[str, ...]
+    """Why seizures were left out, in full: for the one who has the files, never for the page."""
+    cut_off: tuple[str, ...] = field(default=(), kw_only=True)
+    """Seizures whose file is shorter or longer than its header says."""
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Contacts that are ranked; arrays follow them."""
+        return tuple(str(name) for name in self.cube["channel"].values)
+
+    @property
+    def shown(self) -> Bools:
+        """Which seizures show a channel (S, C)."""
+        return self.cube["valid"].any("window").values
+
+    @property
+    def positions_mm(self) -> list[tuple[float, ...] | None]:
+        """Where each channel is; None where that is unknown."""
+        if "position_mm" not in self.cube:
+            return [None] * len(self.channels)
+        mm, placed = self.cube["position_mm"].values.tolist(), self.cube["has_position"].values
+        return [tuple(at) if p else None for at, p in zip(mm, placed, strict=True)]
+
+    @property
+    def whole(self) -> xr.Dataset:
+        """All that a source may want to read."""
+        return self.cube if self.signals is None else self.signals
+
+
+def gather(request: Request, source: Source, stores: Collection[str], tick: Ticks) -> Evidence:
+    """Read and describe a patient; `stores` are wanted beside the cube."""
+    tick.expect(2)
+    if isinstance(request.patient, xr.Dataset):
+        cube = check(request.patient)
+        check_cube(cube, source)
+        if set(stores) - {"cube"} and not has_signals(cube):
+            raise DataError(
+                f"{cube.attrs['patient']}: expected recordings, because the method reads signals, "
+                "found a cube without them. Give the files."
+            )
+        tick("reading", 2)
+        return _evidence(_tidy(cube), Intake(()), request, source)
+    tick("reading", 0)
+    given = Given(
+        onsets_s=tuple(float(s) for s in request.onsets),
+        electrodes=None if request.electrodes is None else Path(request.electrodes),
+        space=request.space,
+        patient=request.code,
+        exclude=tuple(request.exclude),
+    )
+    intake = take_in(request.patient, source.plan, given, tick)
+    tick("describing", 1)
+    _check_common(intake.recordings)
+    whole, rows = _describe(intake.recordings, source.plan, stores)
+    tick("described", 1)
+    intake = replace(intake, rows=(*intake.rows, *rows))
+    return _evidence(_tidy(whole), intake, request, source)
+
+
+def _check_common(recordings: Sequence[Recording]) -> None:
+    """Seizures of one implantation share contacts; those that share none are not one patient's."""
+    common = set(recordings[0].channels).intersection(*(r.channels for r in recordings))
+    if not common:
+        names = "; ".join(f"{r.run}: {', '.join(r.channels[:3])}, …" for r in recordings[:2])
+        raise DataError(
+            f"{recordings[0].patient}: expected channels that all seizures share, found none "
+            f"({names}). Are they of one patient and one implantation, with the same spelling?"
+        )
+
+
+def _describe(
+    recordings: Sequence[Recording], plan: Plan, stores: Collection[str]
+) -> tuple[xr.Dataset, list[AuditRow]]:
+    who = recordings[0].patient
+    try:
+        cube, rows = describe_patient(recordings, plan)
+    except DataError as error:
+        raise DataError(f"{who}: {str(error).removeprefix(who + ': ')}") from None
+    beside = [make_signals(recordings, plan)]
+    if "traces" in stores:
+        from epilens.evidence.traces import make_traces
+
+        beside.append(make_traces(recordings, plan))
+        rows += audit_of(beside[-1])
+    return joined(cube, *beside), rows
+
+
+def _tidy(patient: xr.Dataset) -> xr.Dataset:
+    """Without seizures and channels in which nothing is valid."""
+    valid = patient["valid"]
+    used = np.flatnonzero(valid.any(["window", "channel"]).values)
+    if len(used) < patient.sizes["seizure"]:
+        patient = patient.isel(seizure=used)
+    seen = np.flatnonzero(patient["valid"].any(["seizure", "window"]).values)
+    if len(seen) < 2:
+        raise DataError(
+            f"{patient.attrs['patient']}: expected two or more contacts, found {len(seen)}. Scores "
+            "are relative to the patient's other contacts: name recordings of all of them."
+        )
+    return patient.isel(channel=seen)
+
+
+def _check_ictal(cube: xr.Dataset, source: Source) -> None:
+    """A model looks for seizures: what it says of a recording without any is no score."""
+    ictal = (cube["valid"] & is_ictal(cube)).any(["window", "channel"]).values
+    if source.is_model and not ictal.all():
+        without = [str(name) for name in cube["seizure"].values[~ictal]]
+        raise DataError(
+            f"{cube.attrs['patient']}: expected windows after onset in every seizure, found none "
+            f"in {', '.join(without[:3])}. {source.name} was trained on seizures: leave these "
+            "recordings out, or check their onsets."
+        )
+
+
+def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Source) -> Evidence:
+    cube = without_signals(whole)
+    _check_ictal(cube, source)
+    dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
+    return Evidence(
+        patient=patient_code(str(cube.attrs["patient"])),
+        cube=cube,
+        signals=whole if has_signals(whole) else None,
+        seizures=facts_of(cube, intake, request.onset_source),
+        analysed=analysed(cube, source.plan),
+        left_out=_seizures_left_out(intake, cube["seizure"].values.tolist()),
+        dropped=dropped,
+        quality=quality,
+        problems=intake.problems,
+        cut_off=tuple(row.run for row in intake.rows if WRONG_LENGTH in row.why),
+    )
+
+
+def reference_windows(cube: xr.Dataset) -> np.ndarray:
+    """Valid pre-onset windows of each seizure and contact (S, C)."""
+    return (cube["valid"] & is_reference(cube)).sum("window").values
+
+
+def _seizures_left_out(intake: Intake, used: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Seizures that were not read, and those whose reference is too short."""
+    unread = dict(intake.left_out)
+    unused = [r for r in intake.rows if r.what == "seizure" and r.run not in {*used, *unread}]
+    return (*unread.items(), *{row.run: row.why for row in unused}.items())
+
+
+def _channels_left_out(
+    rows: Sequence[AuditRow], used: Collection[str]
+) -> tuple[tuple[tuple[str, str], ...], dict[str, tuple[str, ...]]]:
+    """Channels that no seizure could use, with a reason; quality flags of those that are used."""
+    reasons, flags = {}, {}
+    for row in (row for row in rows if row.what == "channel"):
+        if row.channel not in used:
+            reasons.setdefault(row.channel, row.why)
+        elif row.why.startswith("signal is "):
+            flags.setdefault(row.channel, {})[row.why.removeprefix("signal is ")] = None
+    return tuple(reasons.items()), {name: tuple(of_name) for name, of_name in flags.items()}

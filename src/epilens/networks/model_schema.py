@@ -1,0 +1,166 @@
+"""What model.json may say, field by field: a malformed model is one sentence when it is opened.
+
+The signature shows that a model is what somebody wrote, not that it was written well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from epilens.core.errors import ModelError
+
+FORMAT = 2
+Share = Annotated[float, Field(ge=0, le=1)]
+Word = Annotated[str, Field(min_length=1, max_length=200)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Stored(BaseModel):
+    """Nothing more than its fields, and numbers that are numbers."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class Open(BaseModel):
+    """Its fields are checked; what else stands there is shown to nobody."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False, strict=True)
+
+
+class StoredMember(Stored):
+    """A file of weights in the model's folder."""
+
+    file: Annotated[str, Field(pattern=r"^[\w-][\w.-]{0,99}$")]
+    seed: int
+    fold: Word
+
+
+class StoredEncoder(Stored):
+    """Sizes of an encoder; no network of ours is near the limits."""
+
+    features: Annotated[int, Field(ge=1, le=4096)]
+    D: Annotated[int, Field(ge=1, le=1024)]
+    heads: Annotated[int, Field(ge=1, le=64)]
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    relative: bool
+    projection: bool
+
+    @model_validator(mode="after")
+    def _heads(self) -> StoredEncoder:
+        if self.D % self.heads:
+            raise ValueError("D must be a multiple of heads")
+        return self
+
+
+class StoredPRQ(Stored):
+    """Settings of PRQ-Net."""
+
+    encoder: StoredEncoder
+    residual: bool
+    quantile: Share
+    aggregate: Literal["quantile", "mean"]
+
+
+class StoredBCR(Stored):
+    """Settings of BCR-Net."""
+
+    encoder: StoredEncoder
+    boundary: float
+    coverage: float
+    quantile_head: bool
+    quantile_residual: bool
+    quantile: Share
+
+
+class StoredNetworks(Stored):
+    """Settings of both branches."""
+
+    prq: StoredPRQ
+    bcr: StoredBCR
+
+
+class StoredFigures(Open):
+    """How good the model was out of fold."""
+
+    patients: Count
+    auroc: float
+    ez_auprc: float
+
+
+class Nothing(Stored):
+    """An empty object."""
+
+
+class StoredAbout(Open):
+    """Where the model comes from."""
+
+    source: str = "unknown"
+    plan: dict[str, Any] | None = None
+    plan_digest: str = "none"
+    simulated: bool = False
+    cohort: dict[str, int | float | str] = Field(default_factory=dict)
+    out_of_fold: StoredFigures | Nothing = Nothing()
+    notes: list[str] = Field(default_factory=list)
+
+
+class StoredCalibration(Open):
+    """Brier scores of the calibration; all of it is read by `evaluation.certainty`."""
+
+    brier_raw: float
+    brier: float
+
+
+class StoredSet(Open):
+    """A set of contacts of stated coverage."""
+
+    coverage: Share
+    cut: float | None
+    reached: Share
+    share: Share
+
+
+class StoredAssurance(Open):
+    """What the model's card says about how sure it is."""
+
+    patients: Count
+    calibration: StoredCalibration
+    sets: list[StoredSet]
+
+
+class StoredModel(Stored):
+    """model.json."""
+
+    format: Literal[2]
+    kind: Literal["cdel", "lens"]
+    threshold: Share
+    weight: Share
+    descriptors: Annotated[list[Word], Field(min_length=1, max_length=1000)]
+    views: Annotated[list[Word], Field(min_length=1, max_length=100)]
+    specs: StoredNetworks | Nothing
+    members: Annotated[list[StoredMember], Field(min_length=1, max_length=10_000)]
+    about: StoredAbout
+    assurance: StoredAssurance | Nothing = Nothing()
+    sha256: dict[str, str]
+    signature: str
+
+    @model_validator(mode="after")
+    def _networks(self) -> StoredModel:
+        if self.kind == "cdel" and isinstance(self.specs, Nothing):
+            raise ValueError("specs must hold the settings of prq and bcr")
+        return self
+
+
+def check_stored(tree: Mapping[str, Any], who: str) -> None:
+    """Refuse what is not as `epilens train` writes it, with the first place that is wrong."""
+    try:
+        StoredModel.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(key) for key in first["loc"]) or "model.json"
+        raise ModelError(
+            f"{who}: expected a model as `epilens train` writes it, found {place} wrong "
+            f"({first['msg']}). Train anew, or copy the model again from its source."
+        ) from None

@@ -1,0 +1,198 @@
+"""The server on the loopback: routes of any part of the application behind one gate.
+
+A part is a function that returns routes; `LocalServer` puts them together. Handlers that are plain
+functions run on threads, so that a slow one does not hold up the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from epilens.core.errors import DataError, EpilensError
+from epilens.review.security import LOOPBACK, OWN, Gate, Limits
+
+_STATIC = files("epilens.review") / "static"
+_KINDS = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+
+
+class StaleError(EpilensError):
+    """Somebody else wrote in the meantime."""
+
+
+class AbsentError(EpilensError):
+    """What was asked for is not there."""
+
+
+def page(name: str) -> Response:
+    """A page of static/ under the policy of our own pages."""
+    return markup((_STATIC / f"{name}.html").read_text(encoding="utf-8"), OWN)
+
+
+def markup(text: str, policy: str) -> Response:
+    """Markup under a policy (see `gate`)."""
+    return Response(text, media_type="text/html", headers={"content-security-policy": policy})
+
+
+def data(tree: Any, status: int = 200) -> Response:
+    """JSON."""
+    text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, media_type="application/json")
+
+
+async def posted(request: Request) -> dict[str, Any]:
+    """The JSON object that was sent."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise EpilensError("request: expected application/json, found another type. Send JSON.")
+    try:
+        tree = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise EpilensError("request: expected JSON, found something else. Send JSON.") from None
+    if not isinstance(tree, dict):
+        raise EpilensError("request: expected a JSON object, found another value. Send an object.")
+    return tree
+
+
+def _static(request: Request) -> Response:
+    """A script or style of the package: only a name from its list becomes a path."""
+    name = request.path_params["name"]
+    known = {file.name: file for file in _STATIC.iterdir() if file.is_file()}
+    kind = _KINDS.get("." + name.rpartition(".")[2], "")
+    if name not in known or not kind:
+        raise HTTPException(404)
+    return Response(known[name].read_bytes(), media_type=kind)
+
+
+def _bad_input(request: Request, error: Exception) -> Response:
+    status = (
+        409 if isinstance(error, StaleError) else 404 if isinstance(error, AbsentError) else 400
+    )
+    return data({"error": str(error)}, status)
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return data(
+        {"error": "Not here." if error.status_code == 404 else error.detail}, error.status_code
+    )
+
+
+def _defect(request: Request, error: Exception) -> Response:
+    # The text of an unforeseen error can hold paths and names.
+    return data({"error": f"Failed unexpectedly ({type(error).__name__})."}, 500)
+
+
+def application(routes: Sequence[BaseRoute]) -> Starlette:
+    """Routes, the static files, and errors as sentences."""
+    handlers: dict[Any, Any] = {
+        EpilensError: _bad_input,
+        HTTPException: _http_error,
+        Exception: _defect,
+    }
+    static = Route("/static/{name}", _static)
+    return Starlette(routes=[*routes, static], exception_handlers=handlers)
+
+
+class LocalServer:
+    """A server on the loopback with an address that only its user knows.
+
+    Parameters
+    ----------
+    routes : routes of the application
+        Without the token; links in pages are relative.
+    port : int
+        0 takes a free one.
+    """
+
+    def __init__(self, routes: Sequence[BaseRoute], port: int = 0, limits: Limits | None = None):
+        self._socket = _listen(port)
+        self.port = int(self._socket.getsockname()[1])
+        self.token = secrets.token_urlsafe(24)
+        gate = Gate(application(routes), self.port, self.token, limits)
+        self._server = uvicorn.Server(_config(gate))
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the index is."""
+        return f"http://{LOOPBACK}:{self.port}/{self.token}/"
+
+    def serve(self, tell: Callable[[str], None]) -> None:
+        """Serve until the user stops it."""
+        tell(self.url)
+        try:
+            self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._socket.close()
+
+    def __enter__(self) -> LocalServer:
+        """Serve on a thread."""
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(10)
+        self._socket.close()
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":  # elsewhere it would let another program take the port over
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+        listening.listen()  # whoever is told the address may ask before the server runs
+    except OSError as error:
+        listening.close()
+        raise DataError(
+            f"server: expected a free port, found {port} taken ({error.strerror}). Give another "
+            "--port."
+        ) from None
+    return listening
+
+
+def _config(gate: Gate) -> uvicorn.Config:
+    """Nothing is logged: patients' codes do not belong into a terminal's history."""
+    return uvicorn.Config(
+        gate,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=100,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=16_384,
+    )

@@ -1,0 +1,81 @@
+"""The embedded default cohort: simulated patients with a known EZ, written as real BIDS files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from epilens.compute.local import work_through
+from epilens.core.errors import DataError
+from epilens.core.progress import StepFunction, Ticks
+from epilens.io.outputs import replace_folder
+from epilens.simulation.files import write_center, write_run
+from epilens.simulation.patients import SimulatedPatient, SimulatedRun, make_patients
+from epilens.simulation.shapes import shape as shape_of
+
+KIND = "a simulated cohort"
+
+
+def simulate(
+    out: str | Path,
+    shape: str = "demo",
+    seed: int = 0,
+    jobs: int = 2,
+    tick: Ticks | StepFunction | None = None,
+) -> list[Path]:
+    """Write a simulated multi-center cohort, one BIDS dataset per center below `out`.
+
+    Same shape and seed: same bytes, whatever the number of processes. The folder appears under its
+    name only when it is complete.
+
+    Returns
+    -------
+    list of paths
+        The datasets, one per center.
+    """
+    out, centers = Path(out), shape_of(shape)
+    _check_target(out)
+    _check_seed(seed)
+    with replace_folder(out, KIND) as partial:
+        work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
+        for index, center in enumerate(centers):
+            patients = make_patients(center, index, seed)
+            folder = partial / center.name.lower()
+            write_center(folder, center, patients)
+            work += [(folder, patient, run) for patient in patients for run in patient.runs]
+        _write_all(work, jobs, Ticks.of(tick))
+        (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
+    return [out / center.name.lower() for center in centers]
+
+
+def _write_all(work: list[Any], jobs: int, tick: Ticks) -> None:
+    tick.expect(len(work))
+    # The slowest files first, so that no process is left with one at the end.
+    work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
+    for (_, patient, _), _ in work_through(_write_one, work, jobs):
+        tick(patient.name)
+
+
+def _write_one(item: Any) -> None:
+    write_run(*item)
+
+
+def _check_target(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(
+            f"simulate: expected {out} to be absent or an empty folder, found something there. "
+            "Give another folder, or remove this one."
+        )
+    parent = next(p for p in [*out.absolute().parents] if p.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        what = "a folder without permission to" if parent.is_dir() else "a file there"
+        raise DataError(
+            f"simulate: expected to be able to write to {parent}, found {what}. Give another path."
+        )
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise DataError(f"simulate: expected a seed of 0 or more, found {seed}.")

@@ -1,0 +1,98 @@
+"""Simulated implants: which electrodes a patient has, around a suspected lobe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.simulation.anatomy import (
+    DEPTHS,
+    FOCUS_SHARE,
+    GRIDS,
+    SHEETS,
+    Electrode,
+    Target,
+    depth,
+    sheet,
+)
+
+Rng = np.random.Generator
+STRIPS, GRID_SIZES = ((1, 4), (1, 6), (1, 8)), ((8, 8), (4, 8), (4, 5))
+
+
+@dataclass(frozen=True)
+class Implant:
+    """Contacts of one patient; those of one electrode (`shaft`, its index) follow each other."""
+
+    modality: str
+    names: tuple[str, ...]
+    """Side, letters and number, before a center spells it in its own way."""
+    shaft: NDArray[np.int_]
+    regions: tuple[str, ...]
+    """What each contact's electrode is aimed at."""
+    mm: NDArray[np.float64]
+    good: NDArray[np.bool_]
+    focus: int
+    """Index of the electrode nearest to where seizures start."""
+
+
+def make_implant(rng: Rng, modality: str, good_contacts: int, bad_contacts: int) -> Implant:
+    """Electrodes until there are enough contacts: most in the suspected lobe, on its side."""
+    wanted = good_contacts + bad_contacts
+    side = float(rng.choice([-1.0, 1.0]))
+    lobe = str(rng.choice(list(FOCUS_SHARE), p=list(FOCUS_SHARE.values())))
+    electrodes: list[Electrode] = []
+    used: Counter[str] = Counter()
+    while (left := wanted - sum(len(e.mm) for e in electrodes)) > 0:
+        electrode = _next_electrode(rng, modality, lobe, side, used, left)
+        electrodes.append(electrode)
+    counts = [len(e.mm) for e in electrodes]
+    counts[-1] -= sum(counts) - wanted
+    shaft = np.repeat(np.arange(len(electrodes)), counts)
+    names = [f"{e.name}{i + 1}" for e, n in zip(electrodes, counts, strict=True) for i in range(n)]
+    good = np.ones(wanted, bool)
+    good[rng.choice(wanted, bad_contacts, replace=False)] = False
+    suspected = [i for i, e in enumerate(electrodes) if e.lobe == lobe and counts[i] > 1]
+    return Implant(
+        modality=modality,
+        names=tuple(names),
+        shaft=shaft,
+        regions=tuple(electrodes[s].region for s in shaft),
+        mm=np.round(np.concatenate([e.mm for e in electrodes])[:wanted], 3),
+        good=good,
+        focus=int(rng.choice(suspected)) if suspected else int(rng.integers(len(electrodes))),
+    )
+
+
+def _next_electrode(
+    rng: Rng, modality: str, lobe: str, side: float, used: Counter[str], left: int
+) -> Electrode:
+    side = side if rng.random() < 0.78 else -side
+    if modality == "SEEG":
+        target, name = _pick(rng, DEPTHS, lobe, side, used)
+        return depth(rng, target, side, name)
+    if left >= 24 and not any(name.endswith("G") for name in used) and rng.random() < 0.4:
+        target, name = _pick(rng, GRIDS, lobe, side, used)
+        fitting = [s for s in GRID_SIZES if s[0] * s[1] <= left]
+        return sheet(rng, target, side, name, fitting[int(rng.integers(len(fitting)))])
+    target, name = _pick(rng, SHEETS, lobe, side, used)
+    return sheet(rng, target, side, name, STRIPS[int(rng.integers(len(STRIPS)))])
+
+
+def _pick(
+    rng: Rng, targets: tuple[Target, ...], lobe: str, side: float, used: Counter[str]
+) -> tuple[Target, str]:
+    """A target that is free on this side, the suspected lobe's rather than another.
+
+    Where all are taken, a second electrode goes beside the first: its letters are doubled.
+    """
+    prefix = "L" if side < 0 else "R"
+    least = min(used[prefix + t.letters] for t in targets)
+    free = [t for t in targets if used[prefix + t.letters] == least]
+    weight = np.array([4.0 if t.lobe == lobe else 1.0 for t in free])
+    target = free[int(rng.choice(len(free), p=weight / weight.sum()))]
+    used[prefix + target.letters] += 1
+    return target, prefix + target.letters * (least + 1)

@@ -1,0 +1,111 @@
+"""What is said on top of the page, and what was analysed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from new_patients import CONTACTS, FS, the_files, the_model, the_patient
+
+from epilens.localization import localize
+from epilens.localization.caveats import tell_probability, tell_reached, tell_resection, tell_sets
+from epilens.localization.certainty import ContactSet, PatientCertainty
+from epilens.localization.compare import resection
+from epilens.localization.sources import model_source, open_source
+from epilens.plan import Plan
+from epilens.report.derivative import sidecar
+from epilens.report.payload import payload
+from epilens.testing import make_cube, make_recording
+
+
+def reached(**about):
+    return tell_reached(model_source(replace(the_model(), about=about)))
+
+
+def test_how_good_the_model_was_is_said_with_chance_beside_it():
+    figures = {"patients": 74, "auroc": 0.7219, "ez_auprc": 0.4561}
+    cohort = {"channels": 1000, "EZ channels": 130}
+    assert reached(out_of_fold=figures, cohort=cohort) == (
+        "How good the model was on 74 patients that its members never fitted: AUROC 0.72 (chance: "
+        "0.50), EZ-AUPRC 0.46 (chance: about 0.13)."
+    )
+    assert "74 simulated patients" in reached(out_of_fold=figures, simulated=True)
+    assert reached().endswith("is not stored in it.")
+    assert "without training" in tell_reached(open_source("line-length-change"))
+
+
+@pytest.mark.parametrize(("held", "told"), [(19, True), (18, True), (17, False), (4, False)])
+def test_a_set_that_holds_nearly_all_contacts_is_told(held, told):
+    holds = np.arange(20) < held
+    every = ContactSet(0.9, 0.95, np.ones(20, bool))
+    sure = PatientCertainty(None, (every, ContactSet(0.8, 0.8, holds)), (), None, ())
+    lines = tell_sets(sure)
+    assert bool(lines) == told
+    if told:
+        assert lines == [
+            f"This ranking excludes almost nothing here: the 80% set holds {held} of 20 contacts."
+        ]
+
+
+def test_probabilities_that_are_all_low_are_told():
+    (line,) = tell_probability(np.array([0.1, 0.34]))
+    assert line.endswith("the highest probability is 34%.")
+    assert tell_probability(np.array([0.1, 0.5])) == tell_probability(None) == []
+
+
+def test_a_blind_pick_stands_beside_the_resection():
+    p = np.linspace(0.1, 0.9, 10)
+    cut = resection(list(CONTACTS[:4]), CONTACTS, p, k=5)
+    assert cut.by_chance == pytest.approx(2.0)
+    picks = np.random.default_rng(0).permuted(np.tile(cut.resected, (20000, 1)), axis=1)[:, :5]
+    assert cut.by_chance == pytest.approx(picks.sum(axis=1).mean(), abs=0.03)
+    assert tell_resection(cut) == (
+        "Of the 5 leading contacts 4 are in the resection; 5 picked blindly would have 2.0 there, "
+        "because it holds 4 of 10 contacts."
+    )
+
+
+def test_what_was_analysed_is_said_of_every_seizure():
+    found = the_patient()
+    first = found.seizures[0]
+    assert (first.name, first.file, first.onset_s) == ("seizure-1", 1, 40.0)
+    assert first.onset == "given by the user"
+    assert first.interval_s == (-30.0, 30.0)
+    assert (first.rate_hz, first.contacts, first.ictal_windows) == (FS, 10, 29)
+    assert found.seizures[2].file == 3
+    about = found.analysed
+    assert about.montage == "as recorded"
+    assert about.filter == "1-150 Hz (zero-phase Butterworth, order 4), no notch"
+    assert dict(about.versions).keys() >= {"EpiLENS", "Python", "numpy", "mne", "torch"}
+    assert len(about.date) == 10
+
+
+def test_who_marked_an_onset_stands_beside_it():
+    marked = "marked by AB, 2026-11-17"
+    found = localize(
+        the_files()[:1], "line-length-change", onsets=[40], onset_source=marked, compare=["random"]
+    )
+    assert found.seizures[0].onset == marked
+    assert payload(found)["seizures"][0]["onset"] == marked
+    assert sidecar(found)["Analysed"]["seizures"][0]["onset"] == marked
+
+
+def test_an_annotated_onset_says_so_and_nobody_marked_it():
+    part = make_recording(fs=FS, channels=CONTACTS)
+    found = localize([part], "line-length-change", onset_source="marked by AB")
+    assert found.seizures[0].onset == "annotated (onset marker)"
+    assert found.seizures[0].file is None
+
+
+def test_a_cube_says_what_it_does_not_know():
+    found = localize(make_cube(fs=FS, channels=CONTACTS), "line-length-change")
+    assert (found.seizures[0].onset_s, found.seizures[0].onset) == (None, "as described")
+
+
+def test_other_settings_are_said():
+    plan = Plan().override(montage={"scheme": "bipolar"}, filter={"notch": "auto", "band": "none"})
+    part = make_recording(fs=FS, channels=CONTACTS)
+    about = localize([part], "line-length-change", plan=plan).analysed
+    assert about.montage == "bipolar along electrodes"
+    assert about.filter == "no band limits, notch at mains and harmonics"

@@ -1,0 +1,138 @@
+"""A batch: goes on after a failure, keeps what is there, resumes after a kill."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from patients_to_run import METHOD, an_order, plain_files
+
+from epilens.core.errors import DataError
+from epilens.review.batch import Batch, Work
+from epilens.review.jobs import Jobs
+from epilens.review.runs import Runs
+
+PATIENTS = ("sub-A", "sub-B", "sub-C")
+
+
+class Counting(Jobs):
+    """Counts what is begun; runs are made here and now."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun = []
+
+    def start(self, runs, order):
+        from epilens.review.worker import work
+
+        run = runs.begin(order.asked)
+        self.begun.append(runs.patient)
+        work(run, order)
+        return run
+
+
+def make_batch(folder, jobs, broken=()):
+    def order(code, choice):
+        if code in broken:
+            raise DataError(f"{code}: expected a recording, found none. Mark one.")
+        return an_order(choice=choice)
+
+    return Batch(folder / "batch.json", Work(lambda c: Runs(folder / c / "runs", c), order), jobs)
+
+
+def go(batch, patients=PATIENTS):
+    batch.start(patients, METHOD)
+    batch.join(120)
+    assert not batch.is_running
+    return [(row.patient, row.kind) for row in batch.rows]
+
+
+def test_a_failed_patient_is_a_row_and_the_batch_goes_on(tmp_path):
+    jobs = Counting()
+    batch = make_batch(tmp_path, jobs, broken=("sub-B",))
+    assert go(batch) == [("sub-A", "done"), ("sub-B", "failed"), ("sub-C", "done")]
+    assert batch.rows[1].problem == "sub-B: expected a recording, found none. Mark one."
+    assert jobs.begun == ["sub-A", "sub-C"]
+
+
+def test_a_defect_of_one_patient_is_its_row(tmp_path):
+    batch = make_batch(tmp_path, Counting())
+    work = batch._work
+
+    def order(code, choice):
+        return work.order(code, choice) if code == "sub-B" else {}[code]
+
+    batch._work = Work(work.runs, order)
+    assert go(batch, PATIENTS[:2]) == [("sub-A", "failed"), ("sub-B", "done")]
+    assert "KeyError" in batch.rows[0].problem
+
+
+def test_what_is_done_with_the_same_inputs_is_kept(tmp_path):
+    go(make_batch(tmp_path, Counting()), PATIENTS[:2])
+    jobs = Counting()
+    again = make_batch(tmp_path, jobs)
+    assert [row.kind for row in again.rows] == ["done", "done"]  # as it was left
+    assert go(again) == [("sub-A", "kept"), ("sub-B", "kept"), ("sub-C", "done")]
+    assert jobs.begun == ["sub-C"]
+
+
+def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
+    def order(code, choice):
+        return an_order(onset_s=500.0)
+
+    work = Work(lambda c: Runs(tmp_path / c, c), order)
+    batch = Batch(tmp_path / "batch.json", work, Counting())
+    assert go(batch, ["sub-A"]) == [("sub-A", "failed")]
+    assert "500" in batch.rows[0].problem
+
+
+def test_a_damaged_batch_is_none(tmp_path):
+    (tmp_path / "batch.json").write_text('{"rows": [{"x": 1}]}')
+    assert make_batch(tmp_path, Counting()).rows == ()
+
+
+def test_one_batch_at_a_time(tmp_path):
+    batch = make_batch(tmp_path, Jobs(at_once=1))
+    batch.start(PATIENTS, METHOD)
+    with pytest.raises(DataError, match="expected none on its way"):
+        batch.start(PATIENTS, METHOD)
+    batch.stop()
+    batch.join(120)
+    assert [row.kind for row in batch.rows][1:] == ["waiting", "waiting"]
+
+
+def test_a_killed_batch_resumes(tmp_path):
+    """The server is killed while a patient is on its way: the first is kept, the rest is made."""
+    code = (
+        "import sys\nfrom pathlib import Path\nsys.path[:0] = sys.argv[2:]\n"
+        "import patients_to_run\n"
+        "patients_to_run.plain_files.cache_clear()\n"
+        f"patients_to_run.plain_files = lambda: Path({str(plain_files())!r})\n"
+        "from epilens.review.jobs import Jobs\n"
+        "from test_batch import PATIENTS, METHOD, make_batch\n"
+        "batch = make_batch(Path(sys.argv[1]), Jobs())\n"
+        "batch.start(PATIENTS, METHOD)\nbatch.join()\n"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *sys.path])
+    until = time.time() + 120
+    while time.time() < until and _kinds(tmp_path)[:2] != ["done", "running"]:
+        time.sleep(0.05)
+    server.kill()
+    server.wait()
+    assert _kinds(tmp_path) == ["done", "running", "waiting"]
+    jobs = Counting()
+    again = make_batch(tmp_path, jobs)
+    assert [row.kind for row in again.rows] == ["done", "waiting", "waiting"]
+    assert [kind for _, kind in go(again)] == ["kept", "done", "done"]
+    assert jobs.begun == ["sub-B", "sub-C"]
+    assert go(make_batch(tmp_path, Counting())) == [(c, "kept") for c in PATIENTS]
+
+
+def _kinds(folder):
+    try:
+        return [row["kind"] for row in json.loads((folder / "batch.json").read_text())["rows"]]
+    except (OSError, ValueError):
+        return []

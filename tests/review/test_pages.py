@@ -1,0 +1,149 @@
+"""`epilens view`: pages and index on loopback, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from asking import asked
+from localized_patients import hostile, usual
+
+from epilens import localize
+from epilens.core.errors import DataError
+from epilens.report.page import write_report
+from epilens.review.pages import index, make_view, reports
+from epilens.testing import make_recording
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("served") / "out"
+    write_report(usual(), out)
+    write_report(hostile(), out)
+    (out / "secret.txt").write_text("secret")
+    (out / "sub-x$.html").write_text("odd name")
+    (out / "sub-Link.html").symlink_to(out / "secret.txt")
+    return out
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    with make_view(folder) as server:
+        yield server
+
+
+def test_the_index_lists_the_patients_that_have_a_page(server, folder):
+    answer, text = asked(server, "")
+    assert answer.status == 200
+    assert 'href="sub-Usual.html"' in text
+    assert "Research use only" in text
+    assert reports(folder) == ["sub-Hostile", "sub-Usual"]
+    assert "<img" not in text
+    assert "&lt;img src=x onerror=alert(1)&gt;1" in text
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_index_says_that_patients_are_simulated_when_one_is(tmp_path):
+    sentence = "Simulated patients: nothing here is clinical evidence."
+    write_report(hostile(), tmp_path / "real")
+    assert sentence not in index(tmp_path / "real")
+    about = replace(hostile().about, simulated=True)
+    write_report(replace(hostile(), about=about), tmp_path / "made")
+    text = index(tmp_path / "made")
+    assert text.count(sentence) == 1
+    assert "simulated; " in text
+
+
+def test_the_index_calls_contacts_as_their_page_does(tmp_path):
+    names = [f"EEG LA {i:02d}-Ref" for i in range(1, 8)]
+    part = make_recording("sub-Long", fs=128.0, channels=names, ez=2)
+    write_report(localize([part], "line-length-change"), tmp_path)
+    text = index(tmp_path)
+    assert "LA01" in text
+    assert "-Ref" not in text
+
+
+def test_a_page_is_served_as_it_is(server, folder):
+    answer, text = asked(server, "sub-Usual.html")
+    assert answer.status == 200
+    assert text == (folder / "sub-Usual.html").read_text(encoding="utf-8")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    head, nothing = asked(server, "sub-Usual.html", method="HEAD")
+    assert (head.status, nothing) == (200, "")
+
+
+def test_a_page_has_an_origin_of_its_own(server):
+    policy = asked(server, "sub-Usual.html")[0].headers["Content-Security-Policy"]
+    assert "sandbox allow-scripts" in policy
+    assert "allow-same-origin" not in policy
+    assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "secret.txt",
+        "../secret.txt",
+        "sub-Usual/",
+        "sub-Usual/ieeg/sub-Usual_desc-epilens_contacts.tsv",
+        "sub-Usual",
+        "sub-Link.html",
+        "sub-x$.html",
+        "%2e%2e/secret.txt",
+        "dataset_description.json",
+        "/etc/passwd",
+        "sub-Usual.html/../secret.txt",
+        "static/../pages.py",
+        "static/%2e%2e%2fpages.py",
+        "static/",
+    ],
+)
+def test_nothing_else_can_be_reached(server, path):
+    answer, text = asked(server, path)
+    assert answer.status == 404
+    assert "secret" not in text
+    assert "import" not in text
+
+
+def test_a_folder_without_pages_is_refused(tmp_path):
+    with pytest.raises(DataError, match="expected a folder with pages that `epilens localize`"):
+        make_view(tmp_path)
+
+
+def test_a_taken_port_is_told(folder, server):
+    with pytest.raises(DataError, match=f"expected a free port, found {server.port} taken"):
+        make_view(folder, server.port)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    ["{", "[]", '"x"', '{"Cautions": [1], "Abstained": true}', "[" * 100_000, b"\xff\xfe"],
+)
+def test_a_damaged_sidecar_costs_its_own_row_and_no_other(folder, tmp_path, damaged):
+    out = tmp_path / "out"
+    shutil.copytree(folder, out, symlinks=True)
+    sidecar = next((out / "sub-Hostile").rglob("*contacts.json"))
+    sidecar.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
+    text = index(out)
+    assert text.count("the table beside this page cannot be read") == 1
+    assert "sub-Usual.html" in text
+
+
+def test_a_sidecar_outside_the_folder_is_not_read(folder, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(folder, out, symlinks=True)
+    sidecar = next((out / "sub-Usual").rglob("*contacts.json"))
+    outside = tmp_path / "outside.json"
+    sidecar.rename(outside)
+    sidecar.symlink_to(outside)
+    assert index(out).count("the table beside this page cannot be read") == 1
+
+
+def test_serving_starts_quickly():
+    code = "import epilens.review.pages, sys; print({'torch', 'mne'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,312 @@
+"""Runs: numbered once, kept with what they were made of, made in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from patients_to_run import METHOD, an_order, case, marks, plain_files
+
+from epilens.core.errors import DataError
+from epilens.review.jobs import Jobs
+from epilens.review.rankers import choices, chosen
+from epilens.review.run_spec import Marks, Order, order
+from epilens.review.runs import Asked, Marked, Runs, differences
+from epilens.review.worker import work
+
+ASKED = Asked("sub-P1", (Marked("file-a", (40.0,)),), ("A1",), "m", "M", "key")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path / "runs", "sub-P1")
+
+
+def test_what_was_asked_is_kept(runs):
+    begun = runs.begin(ASKED)
+    assert runs[1] == begun
+    assert list(runs) == [begun]
+    assert begun.asked == ASKED
+    assert begun.state.kind == "running"
+    with pytest.raises(DataError, match="expected one of its runs, found number 2"):
+        runs[2]
+
+
+def test_no_two_runs_have_one_number(runs):
+    taken, together = [], threading.Barrier(12)
+
+    def begin():
+        together.wait()
+        taken.append(Runs(runs.folder, "sub-P1").begin(ASKED).number)
+
+    threads = [threading.Thread(target=begin) for _ in range(12)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert sorted(taken) == list(range(1, 13))
+
+
+def test_processes_share_no_number_either(runs):
+    code = (
+        "import sys\nfrom epilens.review.runs import *\n"
+        "runs = Runs(sys.argv[1], 'sub-P1')\n"
+        "print([runs.begin(Asked('sub-P1', ())).number for _ in range(20)])"
+    )
+    command = [sys.executable, "-c", code, str(runs.folder)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    numbers = [n for one in both for n in json.loads(one.communicate()[0])]
+    assert sorted(numbers) == list(range(1, 41))
+
+
+def test_states_come_from_the_files(runs):
+    run = runs.begin(ASKED)
+    run.tell("scoring", 2, 5)
+    assert (run.state.kind, run.state.note, run.state.done, run.state.total) == (
+        *("running", "scoring"),
+        *(2, 5),
+    )
+    long_ago = time.time() - 600
+    os.utime(run.folder / "progress.json", (long_ago, long_ago))
+    assert run.state.kind == "interrupted"
+    run.fail("No onset.")
+    run.fail("Another reason.")
+    assert (run.state.kind, run.state.problem) == ("failed", "No onset.")
+    assert runs.newest_done() is None
+    assert runs.same("key") is None
+
+
+def test_a_number_that_was_taken_and_never_used_is_no_run(runs):
+    (runs.folder / "0007").mkdir(parents=True)
+    assert list(runs) == []
+    assert runs.begin(ASKED).number == 8
+
+
+def test_a_damaged_run_is_named(runs):
+    run = runs.begin(ASKED)
+    (run.folder / "run.json").write_text("{}")
+    with pytest.raises(DataError, match=r"run\.json: expected a run"):
+        runs[1]
+
+
+def test_a_run_has_a_page_and_a_ranking_and_no_file_name(runs):
+    wanted = an_order(exclude=("B5",))
+    run = runs.begin(wanted.asked)
+    work(run, wanted)
+    assert run.state.kind == "done"
+    assert "B5" not in run.ranking.names
+    assert len(run.ranking.names) == 9
+    assert run.ranking.contacts[0].rank == 1
+    assert run.page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert runs.newest_done() == run
+    assert runs.same(wanted.asked.key) == run
+    assert len(run.digest) == 64
+    every = "".join(p.read_text(encoding="utf-8") for p in run.folder.rglob("*") if p.is_file())
+    assert "Mustermann" not in every
+    assert str(plain_files()) not in every
+
+
+def test_a_run_that_cannot_be_says_why_without_a_file_name(runs):
+    wanted = an_order(onset_s=500.0)
+    run = runs.begin(wanted.asked)
+    work(run, wanted)
+    assert run.state.kind == "failed"
+    assert "500" in run.state.problem
+    assert "Mustermann" not in run.state.problem
+
+
+def test_a_defect_is_a_failed_run(runs, monkeypatch):
+    def broken(*args):
+        raise KeyError("Mustermann-1.edf")
+
+    monkeypatch.setattr("epilens.review.worker._localize", broken)
+    run = runs.begin(ASKED)
+    work(run, an_order())
+    assert run.state.problem.startswith("The run failed unexpectedly (KeyError in test_runs.py,")
+    assert "Mustermann" not in run.state.problem
+
+
+def test_a_run_in_a_process_of_its_own(runs):
+    jobs = Jobs()
+    run = jobs.start(runs, an_order())
+    jobs.wait(run, 120)
+    assert run.state.kind == "done"
+    assert not jobs.is_full
+
+
+def test_a_slow_run_of_this_server_is_not_taken_for_a_dead_one(runs):
+    jobs = Jobs()
+    run = jobs.start(runs, an_order())
+    (run.folder / "progress.json").write_text("{}")
+    os.utime(run.folder / "progress.json", (0, 0))
+    assert jobs.state(run).kind == "running"
+    jobs.close()
+    jobs.wait(run, 60)
+    os.utime(run.folder / "progress.json", (0, 0))
+    assert jobs.state(run).kind == "interrupted"
+
+
+def test_a_run_can_be_stopped_and_others_wait_for_their_turn(runs):
+    jobs = Jobs(at_once=1)
+    run = jobs.start(runs, an_order())
+    with pytest.raises(DataError, match="expected at most 1 runs at a time"):
+        jobs.start(runs, an_order())
+    assert len(list(runs)) == 1
+    jobs.stop(run)
+    jobs.wait(run, 30)
+    assert run.state.problem == "It was stopped by the user."
+    with pytest.raises(DataError, match="expected one that runs here"):
+        jobs.stop(run)
+
+
+def test_a_process_that_dies_is_a_failed_run_and_not_an_endless_one(runs, monkeypatch):
+    monkeypatch.setattr(
+        "epilens.review.jobs._child",
+        lambda folder: subprocess.Popen(
+            [sys.executable, "-c", "raise SystemExit(3)"], stdin=subprocess.PIPE, text=True
+        ),
+    )
+    jobs = Jobs()
+    run = jobs.start(runs, an_order())
+    jobs.wait(run, 30)
+    assert run.state.kind == "failed"
+    assert "(code 3)" in run.state.problem
+
+
+def test_a_run_ends_with_its_server(runs):
+    """The server is killed: the child sees its pipe close, and goes."""
+    code = (
+        "import os, sys, time\n"
+        "from epilens.review.jobs import Jobs\nfrom epilens.review.run_spec import Order\n"
+        "from epilens.review.runs import Runs\n"
+        "jobs = Jobs()\n"
+        "jobs.start(Runs(sys.argv[1], 'sub-P1'), Order.of(sys.stdin.readline()))\n"
+        "print(next(iter(jobs._children.values())).pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    server = subprocess.Popen(
+        [sys.executable, "-c", code, str(runs.folder)],
+        **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True},
+    )
+    server.stdin.write(an_order().to_json())
+    server.stdin.flush()
+    child = int(server.stdout.readline())
+    assert _lives(child)
+    server.kill()
+    server.communicate()
+    until = time.time() + 20
+    while _lives(child) and time.time() < until:
+        time.sleep(0.05)
+    assert not _lives(child)
+
+
+def _lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_order_survives_its_way_to_the_process():
+    wanted = an_order()
+    assert Order.of(wanted.to_json()) == wanted
+
+
+def test_recordings_without_a_mark_keep_their_own_onset():
+    first, second = case().files
+    wanted = order(case(), Marks({first.name: (40.0, 60.0)}), METHOD)
+    assert wanted.pairs == (
+        (str(first.path), 40.0),
+        (str(first.path), 60.0),
+        (str(second.path), None),
+    )
+    assert wanted.asked.recordings == (Marked(first.name, (40.0, 60.0)), Marked(second.name))
+
+
+def test_the_key_changes_with_the_marks_the_method_and_the_files():
+    key = an_order().asked.key
+    assert an_order().asked.key == key
+    other = choices()[0]
+    changed = [an_order(41.0), an_order(exclude=("A1",)), an_order(choice=other)]
+    path = plain_files() / "Mustermann-1.edf"
+    before = path.stat().st_mtime_ns
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+    changed.append(an_order())
+    os.utime(path, ns=(before, before))
+    assert len({key, *(one.asked.key for one in changed)}) == 5
+    assert an_order().asked.key == key
+
+
+def test_nothing_to_run():
+    empty = replace(case(), files=())
+    with pytest.raises(DataError, match="expected a recording with an onset, found none"):
+        order(empty, marks(), METHOD)
+
+
+def test_what_was_asked_otherwise_in_words():
+    old = Asked("sub-P1", (Marked("a", (40.0,)), Marked("b")), ("A1",), "m", "M")
+    new = Asked("sub-P1", (Marked("a", (41.5,)), Marked("c")), ("A2",), "n", "N")
+    assert differences(old, new, {"a": "seizure.edf"}) == [
+        "ranked by N, before by M",
+        "seizure.edf: onset 41.500 s, before 40.000 s",
+        "b: onset not used, before as the file says",
+        "c: onset as the file says, before not used",
+        "A2 is left out",
+        "A1 is no longer left out",
+    ]
+    assert differences(old, old, {"a": "seizure.edf"}) == []
+
+
+def test_contacts_that_are_left_out_have_the_names_of_the_page():
+    old, new = (Asked("sub-P1", (), names) for names in ((), ("EEG LA 03-Ref",)))
+    assert differences(old, new, {}) == ["LA03 is left out"]
+    assert differences(new, old, {}) == ["LA03 is no longer left out"]
+
+
+def test_methods_without_training_can_be_chosen_and_chance_cannot():
+    known = choices()
+    ids = [one.id for one in known]
+    assert ids[0] == "line-length-spread/shaft"
+    assert known[0].default
+    assert "epileptogenicity-index" in ids
+    assert "random" not in ids
+    assert "cdel" not in ids
+
+
+def test_models_are_found_in_folders_and_broken_ones_say_so(tmp_path, the_saved_model):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "model.json").write_text("{}")
+    (tmp_path / "good").symlink_to(the_saved_model)
+    known = [one for one in choices([tmp_path, tmp_path / "good"]) if one.kind == "model"]
+    assert len(known) == 2
+    broken, good = sorted(known, key=lambda one: not one.problem)
+    assert broken.problem == "its model.json cannot be used"
+    assert "simulated" in good.title
+    assert chosen(known, good.id) is good
+    for identity in (broken.id, str(the_saved_model), None, ["x"]):
+        with pytest.raises(DataError, match="expected one of the methods and models"):
+            chosen(known, identity)
+
+
+@pytest.fixture(scope="module")
+def the_saved_model(tmp_path_factory):
+    from new_patients import cohort_cubes, make_model
+
+    from epilens.networks.model import save_model
+
+    return save_model(make_model(cohort_cubes(4)), tmp_path_factory.mktemp("models") / "m1")
+
+
+def test_a_run_with_a_model(runs, the_saved_model):
+    (model,) = [one for one in choices([the_saved_model]) if one.kind == "model"]
+    wanted = an_order(choice=model)
+    run = runs.begin(wanted.asked)
+    work(run, wanted)
+    assert run.state.kind == "done", run.state.problem
+    assert {contact.decision for contact in run.ranking.contacts} <= {"EZ", "NEZ", "abstained"}
+    assert str(the_saved_model) not in (run.folder / "run.json").read_text()
