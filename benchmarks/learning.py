@@ -31,7 +31,7 @@ from torch import nn
 
 from benchmarks.simulation import drawn_recordings
 from benchmarks.timing import row
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.decisions import confusion_metrics, grid_metrics, select_threshold
 from epilens.evaluation.resampling import bootstrap, interval
 from epilens.evaluation.scoring import ranking_metrics
@@ -701,7 +701,7 @@ def measure(*arguments: str) -> list[dict[str, Any]]:
         lines = [Row("paper", "", WHOLE), *rows]
         trials = [trial_of(r, n, seed) for r in lines for n in NETWORKS for seed in seeds]
         tasks = [(place, trial) for trial in dict.fromkeys(trials)]
-        for _ in work_through(train_at, tasks, chosen.jobs, lambda task: str(task[1])):
+        for _ in map_jobs(train_at, tasks, chosen.jobs, lambda task: str(task[1])):
             pass
         found = [r for network in NETWORKS for r in compared(bench, network, rows, seeds)]
         reach = tails(patients.pool[:FIT])

@@ -207,8 +207,10 @@ def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -
     for suffix, weights in (("", WEIGHTS[0]), ("/shaft", plan)):
         mixed = {n: smoothed(teach[n].channels, p, weights) for n, p in inner.items()}
         labels = [teach[n].is_soz for n in mixed]
-        share_within = METHODS["lens"].share_within if name + suffix == "lens" else None
-        threshold, _ = select_threshold([*mixed.values()], labels, share_within)
+        prevalence_tolerance = (
+            METHODS["lens"].prevalence_tolerance if name + suffix == "lens" else None
+        )
+        threshold, _ = select_threshold([*mixed.values()], labels, prevalence_tolerance)
         tested = {n: smoothed(test[n].channels, p, weights) for n, p in found.items()}
         parts.append(_rows(name + suffix, test, tested, threshold))
     return pd.concat(parts)

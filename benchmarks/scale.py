@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import row
 from epilens.compute.dask import on_cluster
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.data.bids import Recordings, read_cohort
 from epilens.evaluation.protocol import run
 from epilens.evidence.files import Cohort, open_cohort
@@ -153,7 +153,7 @@ def _place(where: str, workers: int) -> Iterator[None]:
     with on_cluster(f"local:{workers}") as client:
         if client is not None:
             client.wait_for_workers(workers)
-        list(work_through(neg, range(workers), 1))
+        list(map_jobs(neg, range(workers), 1))
         yield
 
 
@@ -162,7 +162,7 @@ def task_cost(where: str) -> float:
 
     def taken(count: int) -> float:
         began = time.perf_counter()
-        assert len(list(work_through(neg, range(count), 2))) == count
+        assert len(list(map_jobs(neg, range(count), 2))) == count
         return time.perf_counter() - began
 
     with _place(where, 2):

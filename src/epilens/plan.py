@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from epilens.core.errors import PlanError, did_you_mean
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 
 Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -516,7 +516,7 @@ class Runtime:
     out: Path | str = Path("runs")
     jobs: int = 1
     only: tuple[str, ...] = ()
-    tick: Ticks | StepFunction = field(default_factory=Ticks)
+    tick: Progress | StepFunction = field(default_factory=Progress)
 
 
 def shipped_plans() -> dict[str, Path]:

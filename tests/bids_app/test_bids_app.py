@@ -13,7 +13,7 @@ from epilens.bids_app.verb import Asked, run_level
 from epilens.core.errors import DataError, EpilensError, ModelError, StorageError
 from epilens.data.sidecars import BidsTree
 from epilens.io.delimited import plain
-from epilens.io.outputs import own_folder
+from epilens.io.outputs import claim_output
 from epilens.report.derivative import KIND
 
 METHOD = "line-length-change"
@@ -148,7 +148,7 @@ def test_a_group_of_nobody_is_refused(tmp_path):
     with pytest.raises(DataError, match="expected localized patients, found none"):
         summarise(tmp_path)
     with pytest.raises(DataError, match="expected localized patients, found none"):
-        summarise(own_folder(tmp_path / "out", KIND))
+        summarise(claim_output(tmp_path / "out", KIND))
 
 
 def test_the_verb_says_what_is_wrong_before_it_begins(dataset, tiny, tmp_path):
@@ -174,7 +174,7 @@ def test_a_dataset_of_which_nobody_can_be_localized_is_an_error(dataset, tmp_pat
 
 
 def test_a_place_that_cannot_be_written_ends_everything(dataset, tmp_path):
-    out = own_folder(tmp_path / "out", KIND)
+    out = claim_output(tmp_path / "out", KIND)
     (out / ".participants").write_text("in the way")
     with pytest.raises(StorageError, match="expected"):
         localize_all(dataset, out, choice_of(None, METHOD), ["S01", "S02"])

@@ -13,7 +13,7 @@ import pytest
 
 from epilens.cli.exit_codes import Stopped, ended
 from epilens.core.errors import DataError, StorageError
-from epilens.io.os_errors import sentence_of, told
+from epilens.io.os_errors import as_storage_error, explain_os_error
 from epilens.io.outputs import replace_folder, write_atomically
 
 FAULTS = {
@@ -69,7 +69,7 @@ def test_ctrl_c_while_a_package_is_loaded_is_ctrl_c(capsys):
 def test_a_defect_is_still_told_as_one(capsys):
     assert end(KeyError("x")) == 1
     assert "failed unexpectedly (KeyError: 'x')" in capsys.readouterr().err
-    assert sentence_of(OSError("no number")) is None
+    assert explain_os_error(OSError("no number")) is None
 
 
 def test_bad_input_is_not_a_fault_of_the_machine(capsys):
@@ -183,5 +183,5 @@ def test_a_name_that_is_too_long(arguments, tmp_path, monkeypatch, capsys):
 
 
 def test_other_errors_pass_through():
-    with pytest.raises(FileNotFoundError, match="gone"), told("x"):
+    with pytest.raises(FileNotFoundError, match="gone"), as_storage_error("x"):
         raise FileNotFoundError(errno.ENOENT, "gone")

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 from epilens.compute.dask import Profile, Workers, _wait_for_scheduler, on_cluster, read_profile
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import PlanError, WorkerError
 from epilens.data.bids import read_cohort
 from epilens.evidence.store import describe_cohort
@@ -53,7 +53,7 @@ def die(item):
 
 
 def test_every_item_comes_back_with_its_result(local):
-    assert dict(work_through(neg, range(50), 1)) == {n: -n for n in range(50)}
+    assert dict(map_jobs(neg, range(50), 1)) == {n: -n for n in range(50)}
 
 
 def new_pages(_) -> int:
@@ -66,23 +66,23 @@ def new_pages(_) -> int:
 
 def test_workers_use_the_memory_of_an_array_again(local):
     # 4 MB are 1,000 pages; without the setting each of the hundred arrays would have its own.
-    (_, pages), *_ = work_through(new_pages, [1], 1)
+    (_, pages), *_ = map_jobs(new_pages, [1], 1)
     assert pages < 20_000
 
 
 def test_more_work_than_is_handed_out_at_once_is_done(local):
-    assert len(list(work_through(neg, range(200), 1))) == 200
+    assert len(list(map_jobs(neg, range(200), 1))) == 200
 
 
 def test_a_second_cluster_can_follow_in_the_same_process():
     code = (
         "from operator import neg\n"
         "from epilens.compute.dask import on_cluster\n"
-        "from epilens.compute.local import work_through\n"
+        "from epilens.compute.local import map_jobs\n"
         "if __name__ == '__main__':\n"
         "    for _ in range(2):\n"
         "        with on_cluster('local:1'):\n"
-        "            print(dict(work_through(neg, [3], 1)))\n"
+        "            print(dict(map_jobs(neg, [3], 1)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "{3: -3}\n" * 2
@@ -90,16 +90,16 @@ def test_a_second_cluster_can_follow_in_the_same_process():
 
 def test_an_error_reaches_the_caller(local):
     with pytest.raises(TypeError, match="bad operand"):
-        list(work_through(neg, ["a"], 1))
+        list(map_jobs(neg, ["a"], 1))
 
 
 def test_work_of_a_killed_worker_is_done_again(local, tmp_path):
     items = ["a", f"once {tmp_path / 'died'}", *"bcdef"]
-    assert dict(work_through(die, items, 1)) == {item: item.upper() for item in items}
+    assert dict(map_jobs(die, items, 1)) == {item: item.upper() for item in items}
 
 
 def test_what_kills_its_workers_is_named_after_everything_else_is_done(local):
-    results = work_through(die, ["a", "always", "b"], 1, "<{}>".format)
+    results = map_jobs(die, ["a", "always", "b"], 1, "<{}>".format)
     done = dict(islice(results, 2))
     with pytest.raises(WorkerError, match=r"^<always>: expected its worker to finish"):
         next(results)
@@ -107,7 +107,7 @@ def test_what_kills_its_workers_is_named_after_everything_else_is_done(local):
 
 
 def test_a_lost_piece_can_have_a_result_of_its_own(local):
-    results = work_through(die, ["a", "always"], 1, str, lambda item, error: f"lost {item}")
+    results = map_jobs(die, ["a", "always"], 1, str, lambda item, error: f"lost {item}")
     assert dict(results) == {"a": "A", "always": "lost always"}
 
 
@@ -118,7 +118,7 @@ def slow(item):
 
 def test_work_that_a_scheduler_forgot_is_handed_out_again(local):
     """As after its restart: all that it was told is cancelled."""
-    results = work_through(slow, range(4), 1)
+    results = map_jobs(slow, range(4), 1)
     forget = threading.Timer(0.3, lambda: local.cancel([*local.futures.values()], force=True))
     with ThreadPoolExecutor(1) as pool:
         context = contextvars.copy_context()

@@ -13,23 +13,23 @@ from pathlib import Path
 import psutil
 import pytest
 
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import WorkerError
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_every_item_comes_back_with_its_result(jobs):
-    assert dict(work_through(neg, [3, 1, 2], jobs)) == {3: -3, 1: -1, 2: -2}
+    assert dict(map_jobs(neg, [3, 1, 2], jobs)) == {3: -3, 1: -1, 2: -2}
 
 
 def test_nothing_to_do_is_nothing():
-    assert list(work_through(neg, [], 2)) == []
+    assert list(map_jobs(neg, [], 2)) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_reaches_the_caller(jobs):
     with pytest.raises(TypeError, match="bad operand"):
-        list(work_through(neg, [1, "a"], jobs))
+        list(map_jobs(neg, [1, "a"], jobs))
 
 
 def kill_own_process(item):
@@ -46,12 +46,12 @@ def kill_own_process(item):
 
 def test_work_of_a_killed_process_is_done_again(tmp_path):
     items = ["a", "b", f"once {tmp_path / 'died'}", *"cdefghij"]
-    done = dict(work_through(kill_own_process, items, 2))
+    done = dict(map_jobs(kill_own_process, items, 2))
     assert done == {item: item.upper() for item in items}
 
 
 def test_what_kills_its_process_twice_is_named():
-    results = work_through(kill_own_process, ["a", "always", *"bc"], 2, "<{}>".format)
+    results = map_jobs(kill_own_process, ["a", "always", *"bc"], 2, "<{}>".format)
     message = r"^<always>: expected its process to finish, found it killed twice"
     with pytest.raises(WorkerError, match=message):
         dict(results)
@@ -63,9 +63,9 @@ def test_processes_end_with_a_killed_parent(tmp_path):
 import os, pathlib, sys, time
 sys.path.insert(0, sys.argv[1])
 from orphans import note_for_ever
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 if __name__ == "__main__":
-    list(work_through(note_for_ever, [sys.argv[1]] * 2, 2))
+    list(map_jobs(note_for_ever, [sys.argv[1]] * 2, 2))
 """
     (tmp_path / "orphans.py").write_text(
         "import os, pathlib, time\n"

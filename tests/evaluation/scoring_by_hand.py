@@ -86,11 +86,11 @@ def decisions(
 def best_threshold(
     p_nez: Sequence[Sequence[float]],
     is_ez: Sequence[Sequence[bool]],
-    share_within: Fraction | None = None,
+    prevalence_tolerance: Fraction | None = None,
 ) -> tuple[float, tuple[float, float, float]]:
     """Try 0, 0.005, …, 1; in exact arithmetic, so a tie is a tie.
 
-    With `share_within`, only those that call nearly as many contacts as are EZ, or the nearest.
+    With `prevalence_tolerance`, only those that flag nearly as many contacts as are EZ.
     """
     ranked, everyone = [], [p for patient in p_nez for p in patient]
     n_ez = sum(ez for patient in is_ez for ez in patient)
@@ -99,7 +99,7 @@ def best_threshold(
         for step in range(201)
     ]
     for step in range(201):
-        if share_within is not None and off[step] > max(share_within, min(off)):
+        if prevalence_tolerance is not None and off[step] > max(prevalence_tolerance, min(off)):
             continue
         patients = [decisions(p, ez, step / 200) for p, ez in zip(p_nez, is_ez, strict=True)]
         means = [sum(column, Fraction(0)) / len(patients) for column in zip(*patients, strict=True)]

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from epilens.core.errors import CubeError, LedgerError, PlanError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.evaluation import execution
 from epilens.evaluation.ledger import fuse, read_ledger
 from epilens.evaluation.protocol import check_complete, run
@@ -79,7 +79,7 @@ def test_cdel_is_the_fusion_of_its_branches_with_its_own_validation_threshold(fo
 def test_running_it_again_keeps_every_cell(folder, cohort):
     before = {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")}
     told = []
-    tick = Ticks(lambda note, steps: told.append(note))
+    tick = Progress(lambda note, steps: told.append(note))
     run(PLAN, cohort, Runtime(out=folder.parent, tick=tick))
     assert tick.total == 8
     assert {p: p.stat().st_mtime_ns for p in (folder / "cells").rglob("cell.json")} == before
@@ -125,13 +125,13 @@ def test_processes_give_the_same_bytes(folder, cohort, tmp_path):
 
 def test_the_folds_of_a_training_free_row_go_to_one_process(cohort, tmp_path, monkeypatch):
     """Its scores are remembered per process: a second one would compute the same patients."""
-    handed, work_through = [], execution.work_through
+    handed, map_jobs = [], execution.map_jobs
 
     def noted(work, items, *rest):
         handed.extend(items)
-        return work_through(work, items, *rest)
+        return map_jobs(work, items, *rest)
 
-    monkeypatch.setattr(execution, "work_through", noted)
+    monkeypatch.setattr(execution, "map_jobs", noted)
     run(PLAN, cohort, Runtime(out=tmp_path, only=("random", "line-length-change"), jobs=2))
     sizes = [(group[0].method, len(group)) for group in handed]
     folds = PLAN.splits.folds

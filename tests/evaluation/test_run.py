@@ -66,7 +66,7 @@ def test_a_cell_keeps_the_scores_on_which_the_method_chose_its_threshold(tmp_pat
             threshold_scores=scores.assign(more=1),
         )
 
-    row = replace(METHODS["line-length-change"], fitter=fit, share_within=0.1)
+    row = replace(METHODS["line-length-change"], fitter=fit, prevalence_tolerance=0.1)
     monkeypatch.setattr("epilens.evaluation.execution.METHODS", {row.name: row})
     place = run(PLAN, make_cohort(tmp_path / "cubes", patients=4), Runtime(out=tmp_path / "runs"))
     cell = open_run(place).cell(row.name, 1, "0")

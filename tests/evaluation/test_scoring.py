@@ -286,14 +286,14 @@ def test_the_threshold_is_that_of_an_exact_search(scores, data):
     assert reached == pytest.approx(expected_reached, abs=1e-11)
 
 
-@pytest.mark.parametrize("share_within", [Fraction(0), Fraction(1, 50), Fraction(1, 5)])
+@pytest.mark.parametrize("prevalence_tolerance", [Fraction(0), Fraction(1, 50), Fraction(1, 5)])
 @FEW
 @given(data=st.data())
-def test_a_threshold_near_the_true_share_is_that_of_an_exact_search(share_within, data):
+def test_a_threshold_near_the_true_share_is_that_of_an_exact_search(prevalence_tolerance, data):
     p_nez, is_ez = data.draw(patients_of(st.one_of(anywhere, on_the_grid, certain)))
     lists = [p.tolist() for p in p_nez], [ez.tolist() for ez in is_ez]
-    expected, expected_reached = best_threshold(*lists, share_within)
-    threshold, reached = select_threshold(p_nez, is_ez, float(share_within))
+    expected, expected_reached = best_threshold(*lists, prevalence_tolerance)
+    threshold, reached = select_threshold(p_nez, is_ez, float(prevalence_tolerance))
     assert threshold == expected
     assert reached == pytest.approx(expected_reached, abs=1e-11)
 

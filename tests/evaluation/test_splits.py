@@ -16,10 +16,10 @@ from epilens.core.errors import DataError, SplitError
 from epilens.evaluation.splits import (
     PARTITIONS,
     check_split,
-    five_fold,
     leave_one_center_out,
     read_split,
     split_digest,
+    stratified_folds,
 )
 
 SEEDS = st.integers(0, 2**32)
@@ -57,7 +57,7 @@ def memberships(split: pd.DataFrame) -> set[tuple[str, str, str]]:
 @settings(max_examples=30, deadline=None)
 @given(cohorts_for_five_folds, SEEDS)
 def test_every_patient_is_tested_exactly_once(centers, seed):
-    split = five_fold(centers, 5, 0.2, seed)
+    split = stratified_folds(centers, 5, 0.2, seed)
     assert sorted(split.loc[split["partition"] == "test", "patient"]) == sorted(centers)
     assert sorted(split["fold"].unique()) == ["0", "1", "2", "3", "4"]
 
@@ -65,7 +65,7 @@ def test_every_patient_is_tested_exactly_once(centers, seed):
 @settings(max_examples=30, deadline=None)
 @given(cohorts_for_five_folds, SEEDS)
 def test_every_fold_has_every_patient_in_one_partition(centers, seed):
-    split = five_fold(centers, 5, 0.2, seed)
+    split = stratified_folds(centers, 5, 0.2, seed)
     for fold, part in split.groupby("fold"):
         assert sorted(part["patient"]) == sorted(centers)
         assert all(partition(split, fold, name) for name in PARTITIONS)
@@ -74,7 +74,7 @@ def test_every_fold_has_every_patient_in_one_partition(centers, seed):
 @settings(max_examples=30, deadline=None)
 @given(cohorts_for_five_folds, SEEDS)
 def test_test_folds_of_a_center_differ_by_at_most_one(centers, seed):
-    split = five_fold(centers, 5, 0.2, seed)
+    split = stratified_folds(centers, 5, 0.2, seed)
     folds = [partition(split, str(fold), "test") for fold in range(5)]
     sizes = [len(fold) for fold in folds]
     assert max(sizes) - min(sizes) <= 1
@@ -86,7 +86,7 @@ def test_test_folds_of_a_center_differ_by_at_most_one(centers, seed):
 @settings(max_examples=30, deadline=None)
 @given(cohorts_for_five_folds, SEEDS, st.sampled_from([0.1, 0.2, 0.35]))
 def test_validation_is_its_share_of_every_center(centers, seed, share):
-    split = five_fold(centers, 5, share, seed)
+    split = stratified_folds(centers, 5, share, seed)
     for fold in split["fold"].unique():
         held = partition(split, fold, "validation")
         outside = held | partition(split, fold, "fit")
@@ -97,7 +97,7 @@ def test_validation_is_its_share_of_every_center(centers, seed, share):
 
 
 def test_the_papers_cohort_gives_51_fit_13_validation_and_16_test_patients():
-    split = five_fold(EIGHTY, 5, 0.2, 0)
+    split = stratified_folds(EIGHTY, 5, 0.2, 0)
     found = split.groupby(["fold", "partition"]).size().unstack()
     assert found["test"].tolist() == [16] * 5
     assert found["validation"].tolist() == [13] * 5
@@ -107,19 +107,19 @@ def test_the_papers_cohort_gives_51_fit_13_validation_and_16_test_patients():
 @settings(max_examples=20, deadline=None)
 @given(cohorts_for_five_folds, SEEDS)
 def test_the_same_seed_gives_the_same_split(centers, seed):
-    once, again = (five_fold(centers, 5, 0.2, seed) for _ in range(2))
+    once, again = (stratified_folds(centers, 5, 0.2, seed) for _ in range(2))
     pd.testing.assert_frame_equal(once, again)
 
 
 def test_other_seeds_give_other_splits():
-    splits = [five_fold(EIGHTY, 5, 0.2, seed) for seed in range(10)]
+    splits = [stratified_folds(EIGHTY, 5, 0.2, seed) for seed in range(10)]
     assert len({split_digest(split) for split in splits}) == 10
     tests = [partition(split, "0", "test") for split in splits]
     assert all(one != other for one, other in pairwise(tests))
 
 
 def test_validation_patients_differ_between_folds():
-    split = five_fold(EIGHTY, 5, 0.2, 0)
+    split = stratified_folds(EIGHTY, 5, 0.2, 0)
     assert len({frozenset(partition(split, str(f), "validation")) for f in range(5)}) == 5
 
 
@@ -140,13 +140,17 @@ def reordered(centers: dict[str, str], seed: int, *, centers_too: bool) -> dict[
 @given(cohorts_for_five_folds, SEEDS)
 def test_the_order_of_patients_within_centers_does_not_matter(centers, seed):
     other = reordered(centers, seed, centers_too=False)
-    assert memberships(five_fold(other, 5, 0.2, 0)) == memberships(five_fold(centers, 5, 0.2, 0))
+    assert memberships(stratified_folds(other, 5, 0.2, 0)) == memberships(
+        stratified_folds(centers, 5, 0.2, 0)
+    )
 
 
 def test_the_order_of_centers_does_not_matter():
     # Giving the datasets in another order is the same cohort.
     other = reordered(EIGHTY, 1, centers_too=True)
-    assert memberships(five_fold(other, 5, 0.2, 0)) == memberships(five_fold(EIGHTY, 5, 0.2, 0))
+    assert memberships(stratified_folds(other, 5, 0.2, 0)) == memberships(
+        stratified_folds(EIGHTY, 5, 0.2, 0)
+    )
 
 
 def test_the_order_of_centers_does_not_matter_when_one_is_left_out():
@@ -159,11 +163,13 @@ def test_names_that_count_alike_do_not_make_the_split_depend_on_order():
     # sub-1 and sub-01 have the same natural sort key.
     names = [f"sub-{i}" for i in range(1, 10)] + [f"sub-0{i}" for i in range(1, 10)]
     forth, back = (dict.fromkeys(order, "hup") for order in (names, names[::-1]))
-    assert memberships(five_fold(forth, 5, 0.2, 0)) == memberships(five_fold(back, 5, 0.2, 0))
+    assert memberships(stratified_folds(forth, 5, 0.2, 0)) == memberships(
+        stratified_folds(back, 5, 0.2, 0)
+    )
 
 
 def test_there_are_as_many_folds_as_asked_for():
-    split = five_fold(EIGHTY, 3, 0.2, 0)
+    split = stratified_folds(EIGHTY, 3, 0.2, 0)
     assert sorted(split["fold"].unique()) == ["0", "1", "2"]
 
 
@@ -171,17 +177,17 @@ def test_too_few_patients_are_said_so():
     with pytest.raises(
         SplitError, match=r"expected 10 or more patients for 5 folds, found 9\. Use fewer folds"
     ):
-        five_fold(cohort(hup=9), 5, 0.2, 0)
+        stratified_folds(cohort(hup=9), 5, 0.2, 0)
 
 
 def test_the_fewest_patients_still_fill_every_partition():
-    split = five_fold(cohort(hup=4), 2, 0.2, 0)
+    split = stratified_folds(cohort(hup=4), 2, 0.2, 0)
     assert split.groupby(["fold", "partition"]).size().tolist() == [1, 2, 1] * 2
 
 
 def test_a_share_that_leaves_nobody_to_fit_is_said_so():
     with pytest.raises(SplitError, match="fold 0 has no fit patient"):
-        five_fold(cohort(hup=10), 5, 0.99, 0)
+        stratified_folds(cohort(hup=10), 5, 0.99, 0)
 
 
 # --- leave one center out ---
@@ -338,7 +344,7 @@ def test_a_split_that_is_not_there_is_said_so(tmp_path):
 
 
 def test_a_table_with_an_index_of_its_own_is_renumbered():
-    split = five_fold(EIGHTY, 5, 0.2, 0).sample(frac=1, random_state=0)
+    split = stratified_folds(EIGHTY, 5, 0.2, 0).sample(frac=1, random_state=0)
     assert check_split(split, EIGHTY).index.tolist() == list(range(len(split)))
 
 
@@ -348,13 +354,13 @@ def test_a_table_with_an_index_of_its_own_is_renumbered():
 @settings(max_examples=20, deadline=None)
 @given(SEEDS)
 def test_the_digest_does_not_depend_on_the_order_of_rows_or_columns(seed):
-    split = five_fold(EIGHTY, 5, 0.2, 0)
+    split = stratified_folds(EIGHTY, 5, 0.2, 0)
     shuffled = split.sample(frac=1, random_state=seed % 2**32)[["patient", "fold", "partition"]]
     assert split_digest(shuffled) == split_digest(split)
 
 
 def test_the_digest_sees_one_changed_row():
-    split = five_fold(EIGHTY, 5, 0.2, 0)
+    split = stratified_folds(EIGHTY, 5, 0.2, 0)
     changed = split.copy()
     row = changed.index[changed["partition"] == "fit"][0]
     changed.loc[row, "partition"] = "validation"

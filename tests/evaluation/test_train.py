@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from epilens.core.decisions import select_threshold
 from epilens.core.errors import ModelError
 from epilens.evaluation.member_cache import parts_beside
-from epilens.evaluation.splits import five_fold
+from epilens.evaluation.splits import stratified_folds
 from epilens.evaluation.train import train
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import Standardizer
@@ -45,7 +45,7 @@ def lens(cohort):
 def out_of_fold(model, cohort):
     """Scores of each patient by the members that never fitted it, whatever `train` says."""
     centers = {name: cube.attrs["center"] for name, cube in cohort.items()}
-    split = five_fold(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
+    split = stratified_folds(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
     tested = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
     scores = {name: [] for name in cohort}
     for member in model.members:
@@ -114,7 +114,7 @@ def test_a_model_is_a_lens_for_every_fold_unless_the_networks_are_asked_for(lens
 
 def test_what_a_lens_knows_comes_from_members_that_never_saw_the_patient(lens, cohort):
     centers = {name: cube.attrs["center"] for name, cube in cohort.items()}
-    split = five_fold(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
+    split = stratified_folds(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
     tested = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
     by_fold = {member.fold: member.lens for member in lens.members}
     p_nez, labels = [], []

@@ -13,7 +13,7 @@ from zarr.storage import ZipStore
 
 from epilens.core.errors import CubeError, DataError, PlanError
 from epilens.data.recording import FLAGS
-from epilens.evidence.cube import blind, check, taught
+from epilens.evidence.cube import blind, check, target_only
 from epilens.evidence.describe import describe, describe_patient
 from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan
@@ -250,7 +250,7 @@ def test_a_blind_cube_has_no_label_of_any_kind():
 
 
 def test_a_fit_is_given_the_ez_and_no_other_label():
-    assert set(FLAGS) & set(taught(make_cube(**ZONES)).variables) == {"is_ez"}
+    assert set(FLAGS) & set(target_only(make_cube(**ZONES)).variables) == {"is_ez"}
 
 
 def test_zones_survive_the_store(tmp_path):

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 import pytest
 
 from epilens.core.errors import StorageError
-from epilens.io.locks import alone_in, alone_on
-from epilens.io.outputs import replace_folder, working_in
+from epilens.io.locks import alone_in, lock_path
+from epilens.io.outputs import locked_output, replace_folder
 
 HOLD = (
-    "import sys, time\nfrom epilens.io.locks import alone_in, alone_on\n"
-    "lock = {'in': alone_in, 'on': alone_on}[sys.argv[2]]\n"
+    "import sys, time\nfrom epilens.io.locks import alone_in, lock_path\n"
+    "lock = {'in': alone_in, 'on': lock_path}[sys.argv[2]]\n"
     "with lock(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(float(sys.argv[3]))\n"
 )
 
@@ -33,7 +33,7 @@ def holder(path, how: str, seconds: float = 60) -> Generator[subprocess.Popen]:
         process.kill()
 
 
-@pytest.mark.parametrize(("how", "lock"), [("in", alone_in), ("on", alone_on)])
+@pytest.mark.parametrize(("how", "lock"), [("in", alone_in), ("on", lock_path)])
 def test_the_second_is_told_who_is_there_and_a_kill_ends_the_lock(tmp_path, how, lock):
     place = tmp_path / "out"
     place.mkdir()
@@ -64,10 +64,10 @@ def test_a_process_may_take_its_own_lock_again(tmp_path):
 
 def test_folders_are_written_by_one_process_at_a_time(tmp_path):
     place = tmp_path / "out"
-    with working_in(place, "a test"):
+    with locked_output(place, "a test"):
         pass
     with holder(place, "in"), pytest.raises(StorageError, match="only one who writes there"):
-        working_in(place, "a test").__enter__()
+        locked_output(place, "a test").__enter__()
     other = tmp_path / "other"
     with holder(other, "on"), pytest.raises(StorageError, match="only one who writes there"):
         replace_folder(other, "a test").__enter__()

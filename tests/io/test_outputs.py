@@ -18,12 +18,12 @@ from epilens.io.atomic import read_tree
 from epilens.io.outputs import (
     MARK,
     check_writable,
-    damage_in,
+    claim_output,
+    first_corrupt,
+    locked_output,
     own_file,
-    own_folder,
     replace_file,
     replace_folder,
-    working_in,
     write_new,
     write_together,
 )
@@ -59,22 +59,22 @@ def test_a_folder_of_the_same_kind_is_replaced_whole(tmp_path):
 def test_an_empty_folder_is_taken(tmp_path):
     (tmp_path / "out").mkdir()
     fill(tmp_path / "out")
-    assert own_folder(tmp_path / "other", "a test").is_dir()
-    assert own_folder(tmp_path / "other", "a test").is_dir()
+    assert claim_output(tmp_path / "other", "a test").is_dir()
+    assert claim_output(tmp_path / "other", "a test").is_dir()
 
 
 def test_what_we_did_not_write_is_never_replaced(precious):
     with pytest.raises(DataError, match=r"found a folder with other things in it \(notes.txt\)"):
         fill(precious)
     with pytest.raises(DataError, match="expected a new or empty folder"):
-        own_folder(precious, "a test")
+        claim_output(precious, "a test")
     assert contents(precious) == {"notes.txt": b"mine"}
 
 
 def test_another_kind_of_ours_is_refused(tmp_path):
     fill(tmp_path / "out")
     with pytest.raises(DataError, match="or one with cubes of EpiLENS, found a test"):
-        own_folder(tmp_path / "out", "cubes")
+        claim_output(tmp_path / "out", "cubes")
 
 
 def test_a_file_that_somebody_put_into_our_folder_is_kept(tmp_path):
@@ -126,7 +126,7 @@ def test_a_damaged_mark_is_no_mark(tmp_path, text):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MARK).write_text(text)
     with pytest.raises(DataError, match="expected a new or empty folder"):
-        own_folder(tmp_path / "out", "a test")
+        claim_output(tmp_path / "out", "a test")
 
 
 def test_a_pipe_is_no_file_of_ours_and_is_not_waited_for(tmp_path):
@@ -308,7 +308,7 @@ def test_the_mark_of_a_folder_in_one_piece_names_its_files(tmp_path):
 def test_a_model_is_checked_before_it_is_trained(tmp_path):
     from epilens.networks.model import KIND, check_place
 
-    own_folder(tmp_path / "model", KIND)
+    claim_output(tmp_path / "model", KIND)
     with pytest.raises(ModelError, match=r"found a model\. Give another folder, or --force"):
         check_place(tmp_path / "model")
 
@@ -338,7 +338,7 @@ def test_files_appear_together_below_a_relative_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monkeypatch, renames):
-    own_folder(tmp_path / "out", "a test")
+    claim_output(tmp_path / "out", "a test")
     write_together(tmp_path / "out", {"a.txt": b"old", "b.txt": b"old"})
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom epilens.io.atomic import write_together\n"
@@ -354,7 +354,7 @@ def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monke
     )
     run = [sys.executable, "-c", code, str(tmp_path / "out"), str(renames)]
     assert subprocess.run(run, check=False).returncode == -9
-    with working_in(tmp_path / "out", "a test"):
+    with locked_output(tmp_path / "out", "a test"):
         pass
     files = contents(tmp_path / "out")
     files.pop(MARK)
@@ -370,7 +370,7 @@ def test_a_kill_between_two_renames_of_folders_loses_neither(tmp_path):
 
 
 def test_a_folder_of_ours_without_a_list_of_its_files_is_not_replaced(tmp_path):
-    own_folder(tmp_path / "out", "a test")
+    claim_output(tmp_path / "out", "a test")
     (tmp_path / "out" / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match=r"found notes\.txt too"):
         fill(tmp_path / "out")
@@ -378,15 +378,15 @@ def test_a_folder_of_ours_without_a_list_of_its_files_is_not_replaced(tmp_path):
 
 
 def test_what_kills_left_is_swept_but_nothing_of_somebody_else(tmp_path):
-    out = own_folder(tmp_path / "out", "a test")
+    out = claim_output(tmp_path / "out", "a test")
     for name in (".a.1.epilens-partial", "deep/.b.2.epilens-partial", ".mine.partial", "deep/c"):
         (out / name).parent.mkdir(exist_ok=True)
         (out / name).write_text("x")
     (out / ".theirs.epilens-partial").mkdir()
     (out / ".theirs.epilens-partial" / "notes.txt").write_text("mine")
-    other = own_folder(out / "other", "a run")
+    other = claim_output(out / "other", "a run")
     (other / ".d.3.epilens-partial").write_text("x")
-    with working_in(out, "a test"):
+    with locked_output(out, "a test"):
         pass
     left = {MARK, ".mine.partial", "deep/c", ".theirs.epilens-partial/notes.txt"}
     assert set(contents(out)) == left | {f"other/{MARK}", "other/.d.3.epilens-partial"}
@@ -395,12 +395,12 @@ def test_what_kills_left_is_swept_but_nothing_of_somebody_else(tmp_path):
 def test_a_change_in_a_sealed_folder_is_seen(tmp_path):
     with replace_folder(tmp_path / "out", "a test", sealed=True) as place:
         (place / "a.bin").write_bytes(b"abc")
-    assert damage_in(tmp_path / "out") == ""
+    assert first_corrupt(tmp_path / "out") == ""
     (tmp_path / "out" / "a.bin").write_bytes(b"abd")
-    assert damage_in(tmp_path / "out") == "a.bin"
+    assert first_corrupt(tmp_path / "out") == "a.bin"
     (tmp_path / "out" / "a.bin").unlink()
-    assert damage_in(tmp_path / "out") == "a.bin"
-    assert damage_in(tmp_path / "nowhere") == MARK
+    assert first_corrupt(tmp_path / "out") == "a.bin"
+    assert first_corrupt(tmp_path / "nowhere") == MARK
 
 
 def test_cubes_are_not_replaced_by_whatever_is_told_to_go_there(finished, capsys):

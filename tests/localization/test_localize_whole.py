@@ -11,7 +11,7 @@ import pytest
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
 from epilens.core.errors import DataError, MethodError, ModelError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.evidence.signals import signal_of
 from epilens.localization import localize
 from epilens.networks.model import save_model
@@ -266,13 +266,13 @@ def test_the_order_of_channels_does_not_matter(model):
 
 def test_progress_is_told(files, model):
     told = []
-    tick = Ticks(lambda note, steps: told.append((note, steps)))
+    tick = Progress(lambda note, steps: told.append((note, steps)))
     localize(files, model, onsets=[40] * 3, tick=tick)
     notes = [note for note, _ in told]
     for note in ("reading seizure-1", "describing", "scoring", "explaining", "comparing"):
         assert note in notes
     assert sum(steps for _, steps in told) == tick.total
     told.clear()
-    tick = Ticks(lambda note, steps: told.append((note, steps)))
+    tick = Progress(lambda note, steps: told.append((note, steps)))
     localize(make_cube(fs=FS), model, tick=tick)
     assert sum(steps for _, steps in told) == tick.total > 0

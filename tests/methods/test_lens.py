@@ -226,7 +226,7 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     fitted = fitted_on(fit, validation)
     kept = fitted.threshold_scores
     assert kept["patient"].unique().tolist() == [c.attrs["patient"] for c in (*fit, *validation)]
-    assert fitted.threshold == selected_threshold(kept, METHODS["lens"].share_within)
+    assert fitted.threshold == selected_threshold(kept, METHODS["lens"].prevalence_tolerance)
     off = [
         abs((kept["p_nez"] < t).mean() - kept["is_ez"].mean()) for t in (fitted.threshold, *GRID)
     ]

@@ -17,7 +17,7 @@ from epilens.evidence.cube import blind, joined
 from epilens.evidence.describe import describe
 from epilens.evidence.signals import Piece, make_signals, signal_of
 from epilens.evidence.views import views
-from epilens.methods import METHODS, Training, once_per_patient
+from epilens.methods import METHODS, Training, memoize
 from epilens.methods.epileptogenicity_index import (
     AS_RECORDED,
     MEASURED,
@@ -478,7 +478,7 @@ def test_scores_of_a_stored_patient_are_computed_once_and_a_selection_anew():
         calls.append(patient.sizes["channel"])
         return np.zeros(patient.sizes["channel"])
 
-    score, patient = once_per_patient("some settings", count), make_patient(fs=128.0)
+    score, patient = memoize("some settings", count), make_patient(fs=128.0)
     score(patient), score(patient)
     assert calls == [6, 6]  # in memory: no key
     patient.attrs["key"] = "a store's"
@@ -487,5 +487,5 @@ def test_scores_of_a_stored_patient_are_computed_once_and_a_selection_anew():
         score(blind(patient))
         score(patient.isel(channel=[0, 1]))
     assert calls == [6, 6, 6, 2]
-    once_per_patient("other settings", count)(patient)
+    memoize("other settings", count)(patient)
     assert calls[-1] == 6

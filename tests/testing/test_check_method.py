@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.testing import check_method
 from epilens.testing.contract import modules_run
 
@@ -137,7 +137,7 @@ def test_a_method_that_needs_patients_is_not_training_free():
 
 
 def test_the_modules_that_run_are_seen_wherever_they_were_loaded():
-    ran = modules_run(lambda: once_per_patient("settings", rms))
+    ran = modules_run(lambda: memoize("settings", rms))
     assert {"epilens.methods", "epilens.core.provenance"} <= ran
     assert Training().plan.name == "paper"
     assert "epilens.plan" not in ran

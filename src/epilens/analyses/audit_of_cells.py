@@ -147,7 +147,7 @@ class CellOfLedger:
         return self.folder.record.get("threshold", {}).get("chosen_on", VALIDATION)
 
     @property
-    def share_within(self) -> float | None:
+    def prevalence_tolerance(self) -> float | None:
         """How far the share that a threshold of its own calls may be from the EZ's."""
         return self.folder.record.get("threshold", {}).get("share_within")
 
@@ -163,7 +163,7 @@ class CellOfLedger:
             selected = (
                 cell_threshold(self.rows)
                 if self.chosen_on == VALIDATION
-                else selected_threshold(self.own_scores, self.share_within)
+                else selected_threshold(self.own_scores, self.prevalence_tolerance)
             )
         except LedgerError:
             return False

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, WorkerError, did_you_mean
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in, natural
 from epilens.io.atomic import read_tree
 from epilens.io.delimited import to_tsv
-from epilens.io.locks import alone_on
+from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
 from epilens.report.derivative import files_of, write_around
@@ -66,17 +66,17 @@ def localize_all(
     choice: Choice,
     labels: Sequence[str] = (),
     jobs: int = 1,
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
 ) -> list[Outcome]:
     """Localize the patients of a dataset; in the order in which they are ready."""
     tree = BidsTree(_dataset(root).resolve())
     patients = patients_of(tree, labels)
     out = out.resolve()
     write_around(out)
-    tick, outcomes = Ticks.of(tick), []
+    tick, outcomes = Progress.of(tick), []
     tick.expect(len(patients))
     work = [Job(name, tree.root, out, choice) for name in patients]
-    for job, outcome in work_through(localize_one, work, jobs, lambda job: job.patient, _lost):
+    for job, outcome in map_jobs(localize_one, work, jobs, lambda job: job.patient, _lost):
         if outcome.kind == "failed":
             _record(job, outcome)
         outcomes.append(outcome)
@@ -139,7 +139,7 @@ def localize_one(job: Job) -> Outcome:
     orders: list[Order] = []
     try:
         _check(job)
-        with alone_on(job.out / job.patient, _WAIT_S):
+        with lock_path(job.out / job.patient, _WAIT_S):
             return _localize(job, orders)
     except StorageError:
         raise
@@ -178,7 +178,7 @@ def _localize(job: Job, orders: list[Order]) -> Outcome:
     from epilens.localization.result import assemble
     from epilens.report.page import write_report
 
-    write_report(assemble(wanted.request(), Ticks()), job.out)
+    write_report(assemble(wanted.request(), Progress()), job.out)
     outcome = Outcome(job.patient, "done", key=key)
     _record(job, outcome)  # last: what has a record is whole
     return outcome
@@ -229,6 +229,6 @@ def left_out(out: Path) -> list[Outcome]:
 def write_left_out(out: Path) -> Path:
     """The table of those that were left out, also by other commands."""
     path = out / LEFT_OUT
-    with alone_on(path, _WAIT_S):
+    with lock_path(path, _WAIT_S):
         rows = [(one.patient, one.why) for one in left_out(out)]
         return write_atomically(path, to_tsv(["participant_id", "why"], rows))

@@ -136,14 +136,14 @@ def describe(
     """
     from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
-    from epilens.evidence.store import KNOWN_BY, describe_cohort
+    from epilens.evidence.store import RECOGNISE_GLOBS, describe_cohort
     from epilens.io.mirror import mirrored, shown
     from epilens.io.outputs import check_folder
     from epilens.methods import stores_of
 
     settings = settings_of(plan, labels, onsets)
     with mirrored(out) as place:
-        check_folder(place, "cubes", KNOWN_BY)
+        check_folder(place, "cubes", RECOGNISE_GLOBS)
         parts, stores = read_cohort(roots, dataset, settings), stores_of(settings.methods)
         with progress_on(cluster, "describing seizures") as tick:
             summary = describe_cohort(parts, place, settings, jobs, stores, tick)

@@ -17,7 +17,7 @@ from epilens.evaluation.train import train
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.io.atomic import read_tree
-from epilens.io.outputs import own_folder
+from epilens.io.outputs import claim_output
 from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
@@ -34,7 +34,7 @@ SHAPE, SEED = "demo", 0
 
 def run_demo(out: Path, jobs: int) -> Path:
     """Simulate and describe (unless done), show the cohort and a first picture."""
-    cohort = own_folder(out, "a demo") / "cohort"
+    cohort = claim_output(out, "a demo") / "cohort"
     if _made_before(cohort):
         say(f"using the simulated cohort in {cohort}")
     else:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from epilens.core.errors import EpilensError
-from epilens.io.os_errors import sentence_of
+from epilens.io.os_errors import explain_os_error
 from epilens.io.urls import in_urls
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
@@ -30,7 +30,7 @@ class OutputClosed(Exception):
     """Whoever read our output has stopped reading."""
 
 
-class Verbs(TyperGroup):
+class CommandGroup(TyperGroup):
     """The verbs of the command line; how they end is decided here, not by the parser of options."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -73,7 +73,7 @@ def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
         text = "expected somebody to read the output, found it closed. Files that were written"
         _fail(f"epilens: {text} are whole.", 2, debug)
     except Exception as error:
-        if sentence := sentence_of(error, getattr(error, "filename", None) or "output"):
+        if sentence := explain_os_error(error, getattr(error, "filename", None) or "output"):
             _silence()
             _fail(f"epilens: {sentence}", 2, debug)
         _fail(

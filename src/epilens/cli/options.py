@@ -10,11 +10,11 @@ import typer
 
 import epilens
 from epilens.cli.completion import completed
-from epilens.cli.exit_codes import Verbs
+from epilens.cli.exit_codes import CommandGroup
 
 app = typer.Typer(
     name="epilens",
-    cls=Verbs,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

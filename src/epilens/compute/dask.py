@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from epilens.compute.local import Item, Result, elsewhere, reuse_memory
+from epilens.compute.local import Item, Result, reuse_memory, use_executor
 from epilens.core.console import progress
 from epilens.core.errors import PlanError, WorkerError, did_you_mean
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 
 if TYPE_CHECKING:
     from concurrent.futures import Future as Answer
@@ -69,7 +69,7 @@ class Profile(BaseModel):
 
 @contextmanager
 def on_cluster(where: str) -> Generator[Client | None]:
-    """Everything that `work_through` is given inside runs there; '' is here."""
+    """Everything that `map_jobs` is given inside runs there; '' is here."""
     if not where:
         yield None
         return
@@ -80,13 +80,13 @@ def on_cluster(where: str) -> Generator[Client | None]:
     with (
         dask.config.set(_SETTINGS),
         _client(where) as client,
-        elsewhere(lambda work, items, title: submit(client, work, items, title)),
+        use_executor(lambda work, items, title: submit(client, work, items, title)),
     ):
         yield client
 
 
 @contextmanager
-def progress_on(where: str, description: str) -> Generator[Ticks]:
+def progress_on(where: str, description: str) -> Generator[Progress]:
     """A bar for work that is done there; of a cluster it shows how many workers there are."""
     with on_cluster(where) as client:
         workers = None if client is None else Workers(client)

@@ -32,7 +32,7 @@ _way: ContextVar[Way | None] = ContextVar("way", default=None)
 
 
 @contextmanager
-def elsewhere(way: Way) -> Generator[None]:
+def use_executor(way: Way) -> Generator[None]:
     """Whatever is worked through inside goes this way, however many jobs are asked for."""
     token = _way.set(way)
     try:
@@ -41,7 +41,7 @@ def elsewhere(way: Way) -> Generator[None]:
         _way.reset(token)
 
 
-def work_through(
+def map_jobs(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     jobs: int,

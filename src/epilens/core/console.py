@@ -13,15 +13,17 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
     ProgressColumn,
     Task,
     TimeRemainingColumn,
 )
+from rich.progress import (
+    Progress as RichProgress,
+)
 from rich.table import Table
 from rich.text import Text
 
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 
 # Wide enough for our tables when the output is a file or a pipe.
 _WIDTH_WITHOUT_TERMINAL = 110
@@ -160,13 +162,15 @@ class _Short(ProgressColumn):
         return text
 
 
-def _bar(description: str, console: Console, workers: Callable[[], int] | None = None) -> Progress:
+def _bar(
+    description: str, console: Console, workers: Callable[[], int] | None = None
+) -> RichProgress:
     """Description, bar, count, time left, workers, and as much of the note as there is room for."""
     narrow = console.width < _NARROW
     job, bar = min(len(description), 30 if narrow else 40), 10 if narrow else 30
     room = console.width - job - bar - len("10000/10000 0:00:00 999.9/s ") - 4
     room -= len("10000 workers ") if workers else 0
-    return Progress(
+    return RichProgress(
         _Short("job", job),
         BarColumn(bar_width=bar),
         MofNCompleteColumn(),
@@ -181,7 +185,7 @@ def _bar(description: str, console: Console, workers: Callable[[], int] | None =
 
 
 @contextmanager
-def progress(description: str, workers: Callable[[], int] | None = None) -> Generator[Ticks]:
+def progress(description: str, workers: Callable[[], int] | None = None) -> Generator[Progress]:
     """A bar on stderr for a job, which announces its own size.
 
     workers : tells how many work on it now, where that changes.
@@ -194,7 +198,7 @@ def progress(description: str, workers: Callable[[], int] | None = None) -> Gene
         bar.update(task, **changes)
 
     try:
-        yield Ticks(
+        yield Progress(
             lambda note, steps: show(advance=steps, note=visible(note)),
             lambda total: show(total=total),
         )

@@ -59,28 +59,28 @@ def grid_metrics(
 
 
 def select_threshold(
-    p_nez: Sequence[Floats], is_ez: Sequence[Bools], share_within: float | None = None
+    p_nez: Sequence[Floats], is_ez: Sequence[Bools], prevalence_tolerance: float | None = None
 ) -> tuple[float, tuple[float, float, float]]:
     """Best threshold over validation patients, and its (Macro-F1, EZ-F1, balanced accuracy).
 
     Patient-averaged Macro-F1, then EZ-F1, then balanced accuracy; then nearest to 0.5, then lowest.
-    share_within : only thresholds that call EZ a share of all contacts within this of the true one
-    (or the nearest, where none does). Macro-F1 alone prefers to call too few: where patients
-    differ, contacts that are called in vain cost more than those that are missed.
+    prevalence_tolerance : only thresholds whose flagged fraction is within this of the EZ fraction
+    (or the nearest one). Macro-F1 alone flags too few contacts: where patients differ, a false
+    positive costs more than a missed contact.
     """
     metrics = grid_metrics(p_nez, is_ez)
     # Rounded, so that sums in another order cannot make or break a tie.
     keys = [metrics[k].mean(axis=0).round(12) for k in ("macro_f1", "ez_f1", "balanced_accuracy")]
     distance = np.abs(np.arange(201) - 100)
     order = np.lexsort([GRID, distance, *(-key for key in reversed(keys))])
-    if share_within is not None:
+    if prevalence_tolerance is not None:
         off = np.abs(_called(p_nez) - np.concatenate(list(is_ez)).mean()).round(12)
-        order = order[(off <= max(share_within, off.min()))[order]]
+        order = order[(off <= max(prevalence_tolerance, off.min()))[order]]
     best = order[0]
     return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
 
 
-def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) -> float:
+def selected_threshold(rows: pd.DataFrame, prevalence_tolerance: float | None = None) -> float:
     """Threshold that these patients' scores (patient, is_ez, p_nez) select."""
     groups = [part for _, part in rows.groupby("patient", sort=False)]
     if not groups:
@@ -90,7 +90,7 @@ def selected_threshold(rows: pd.DataFrame, share_within: float | None = None) ->
         )
     p_nez = [part["p_nez"].to_numpy(np.float64) for part in groups]
     is_ez = [part["is_ez"].to_numpy(bool) for part in groups]
-    return select_threshold(p_nez, is_ez, share_within)[0]
+    return select_threshold(p_nez, is_ez, prevalence_tolerance)[0]
 
 
 def _called(p_nez: Sequence[Floats]) -> Floats:

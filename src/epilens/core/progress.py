@@ -11,7 +11,7 @@ StepFunction = Callable[[str, int], object]
 """Called with a note and the number of steps that are done with it."""
 
 
-class Ticks:
+class Progress:
     """What a job talks to. A plain function of (note, steps) is as good: see `of`."""
 
     def __init__(
@@ -22,9 +22,9 @@ class Ticks:
         self._on_step, self._on_total, self.total = on_step, on_total, 0
 
     @classmethod
-    def of(cls, given: Ticks | StepFunction | None) -> Ticks:
+    def of(cls, given: Progress | StepFunction | None) -> Progress:
         """The same ticks, those that call a plain function, or silent ones."""
-        if isinstance(given, Ticks):
+        if isinstance(given, Progress):
             return given
         return cls() if given is None else cls(given)
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.data.chunked_reader import Source, open_source
 from epilens.data.mains import KNOWN_HZ
 from epilens.data.quality import stuck_share
@@ -77,7 +77,7 @@ class _Stretch:
 def suggest_channels(
     recording: str | Path | BaseRaw | Recording | Source,
     plan: QualityPlan | None = None,
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
 ) -> tuple[ChannelSuggestion, ...]:
     """Channels that look flat, clipped or noisy, in the order of the recording.
 
@@ -92,7 +92,7 @@ def suggest_channels(
     """
     source = recording if isinstance(recording, Source) else open_source(recording)
     plan = plan or QualityPlan()
-    parts = [_measures(x, source.fs, plan) for x in _stretches(source, Ticks.of(tick))]
+    parts = [_measures(x, source.fs, plan) for x in _stretches(source, Progress.of(tick))]
     reasons = _reasons(parts, plan)
     return tuple(
         ChannelSuggestion(channel, what, float(amounts[i]))
@@ -102,7 +102,7 @@ def suggest_channels(
     )
 
 
-def _stretches(source: Source, tick: Ticks) -> Iterator[NDArray[np.float32]]:
+def _stretches(source: Source, tick: Progress) -> Iterator[NDArray[np.float32]]:
     length = min(source.samples, max(2, round(_STRETCH_S * source.fs)))
     many = min(_MOST_STRETCHES, max(1, source.samples // length))
     tick.expect(many)

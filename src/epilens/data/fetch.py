@@ -11,7 +11,7 @@ from typing import Any
 from epilens.core.errors import DataError
 from epilens.data.datasets import DATASETS, Dataset
 from epilens.data.sidecars import read_text, with_prefix
-from epilens.io.outputs import own_folder
+from epilens.io.outputs import claim_output
 
 _API = "https://openneuro.org/crn/graphql"
 _QUERY = """query files($dataset: ID!, $tag: String!) {
@@ -64,7 +64,7 @@ def _check_place(dataset: Dataset, out: Path) -> None:
     about = out / "dataset_description.json"
     if about.is_file() and dataset.accession in read_text(about):
         return
-    own_folder(out, f"a download of {dataset.accession}")
+    claim_output(out, f"a download of {dataset.accession}")
 
 
 def download_size(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import OutsideError, plain_run
 from epilens.data.bids import scan_patient
@@ -67,7 +67,7 @@ class Intake:
     """Seizure, and the number of its file among those that were given; of plain files only."""
 
 
-def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -> Intake:
+def take_in(patient: Any, plan: Plan, given: Given, tick: Progress | None = None) -> Intake:
     """The seizures of one patient.
 
     Parameters
@@ -90,9 +90,9 @@ def take_in(patient: Any, plan: Plan, given: Given, tick: Ticks | None = None) -
         sources, given = _sources(items, given)
         root = _common_root(sources)
         if root is None:
-            taken = _from_plain(sources, plan, given, Ticks.of(tick))
+            taken = _from_plain(sources, plan, given, Progress.of(tick))
         else:
-            taken = _from_bids(BidsTree(root), sources, plan, given, Ticks.of(tick))
+            taken = _from_bids(BidsTree(root), sources, plan, given, Progress.of(tick))
     taken.check_excluded(given.exclude)
     intake = taken.intake()
     if given.electrodes is None:
@@ -257,7 +257,7 @@ def _check_apart(source: Any, onsets_s: Sequence[float | None]) -> None:
 
 
 def _from_plain(
-    sources: Sequence[Path | BaseRaw], plan: Plan, given: Given, tick: Ticks
+    sources: Sequence[Path | BaseRaw], plan: Plan, given: Given, tick: Progress
 ) -> _Seizures:
     folders = [s for s in sources if isinstance(s, Path) and s.is_dir() and s.suffix != ".mefd"]
     if folders:
@@ -304,7 +304,7 @@ def _common_root(sources: Sequence[Path | BaseRaw]) -> Path | None:
 
 
 def _from_bids(
-    tree: BidsTree, sources: Sequence[Any], plan: Plan, given: Given, tick: Ticks
+    tree: BidsTree, sources: Sequence[Any], plan: Plan, given: Given, tick: Progress
 ) -> _Seizures:
     """The ictal runs of one patient: those that are named, or all of them."""
     # By the name before the dot: BrainVision has three files, and any of them may be given.

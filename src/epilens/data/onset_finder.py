@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from epilens.core.errors import DataError
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.data.chunked_reader import Source, open_source
 from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
 from epilens.data.onset_features import Features, Grid, features_of
@@ -52,7 +52,7 @@ class OnsetCandidate:
 def propose_onsets(
     recording: str | Path | BaseRaw | Recording,
     exclude: Sequence[str] = (),
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
 ) -> tuple[OnsetCandidate, ...]:
     """Moments at which a seizure may begin, in the order of time; suggestions, never taken.
 
@@ -79,10 +79,10 @@ def propose_onsets(
     >>> abs(first.onset_s - 60) < 10
     True
     """
-    return candidates_of(open_source(recording, exclude), Ticks.of(tick))
+    return candidates_of(open_source(recording, exclude), Progress.of(tick))
 
 
-def candidates_of(source: Source, tick: Ticks) -> tuple[OnsetCandidate, ...]:
+def candidates_of(source: Source, tick: Progress) -> tuple[OnsetCandidate, ...]:
     """The same for a recording that is open already."""
     grid = Grid(source.fs)
     if source.duration_s < _LEAST_S:
@@ -98,7 +98,7 @@ def candidates_of(source: Source, tick: Ticks) -> tuple[OnsetCandidate, ...]:
     return tuple(_candidate(source, at_s, change) for at_s, change in _apart(found))
 
 
-def _sections(source: Source, grid: Grid, tick: Ticks) -> Iterator[tuple[int, Features]]:
+def _sections(source: Source, grid: Grid, tick: Progress) -> Iterator[tuple[int, Features]]:
     """First block and features of overlapping sections; the last can be short."""
     whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
     parts: list[Features] = []

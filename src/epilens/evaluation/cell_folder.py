@@ -16,13 +16,13 @@ import pandas as pd
 from epilens.core.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.io.atomic import read_tree
-from epilens.io.outputs import damage_in, replace_folder
+from epilens.io.outputs import first_corrupt, replace_folder
 
 _LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
 _OWN_SCORES, _CHECKPOINT = "threshold_scores.parquet", "checkpoint.safetensors"
 OWN_SCORES = ["patient", "channel", "is_ez", "p_nez"]
 """Columns of the scores on which a method chose its own threshold."""
-KIND, KNOWN_BY = "a cell", (_RECORD, _LEDGER, _HISTORY, _OWN_SCORES, _CHECKPOINT)
+KIND, RECOGNISE_GLOBS = "a cell", (_RECORD, _LEDGER, _HISTORY, _OWN_SCORES, _CHECKPOINT)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CellFolder:
     @property
     def whole(self) -> bool:
         """Whether every file of it is as it was written."""
-        return not damage_in(self.path)
+        return not first_corrupt(self.path)
 
     @property
     def ledger(self) -> pd.DataFrame:
@@ -86,7 +86,7 @@ class CellFolder:
         from safetensors.torch import save
 
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, KIND, KNOWN_BY, sealed=True) as folder:
+        with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
             write_ledger(ledger, folder / _LEDGER)
             (folder / _HISTORY).write_bytes(_parquet(history))
             if threshold_scores is not None:
@@ -98,7 +98,7 @@ class CellFolder:
     def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
         """Write the cell with all that another one left behind, but record and ledger."""
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, KIND, KNOWN_BY, sealed=True) as folder:
+        with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
             for name in (_HISTORY, _OWN_SCORES, _CHECKPOINT):
                 if (other.path / name).exists():
                     shutil.copyfile(other.path / name, folder / name)

@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import LedgerError
 from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import with_thresholds
-from epilens.evidence.cube import blind, taught
+from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import open_patient
 from epilens.methods import METHODS, Fitted, Training
 from epilens.plan import Plan
@@ -68,7 +68,7 @@ def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
     """
     # One process needs no groups, and shows every cell as it is done.
     groups = grouped(cells) if jobs > 1 else [(cell,) for cell in cells]
-    for group, took in work_through(_run_alone, groups, jobs, lambda group: group[0].title):
+    for group, took in map_jobs(_run_alone, groups, jobs, lambda group: group[0].title):
         yield from zip(group, took, strict=True)
 
 
@@ -123,7 +123,7 @@ def run_cell(cell: Cell) -> None:
         part: [open_once(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    own, held = ([taught(cube) for cube in cubes[part]] for part in ("fit", "validation"))
+    own, held = ([target_only(cube) for cube in cubes[part]] for part in ("fit", "validation"))
     training = Training(own, held, cell.seed, cell.plan)
     fitted = method.fit(training)
     parts = []
@@ -140,7 +140,7 @@ def run_cell(cell: Cell) -> None:
     own = getattr(fitted, "threshold_scores", None)
     record = _record(cell, ledger, fitted)
     if own is not None:
-        record["threshold"]["share_within"] = method.share_within
+        record["threshold"]["share_within"] = method.prevalence_tolerance
     cell.folder.write(record, ledger, fitted.history, fitted.weights(), own)
 
 

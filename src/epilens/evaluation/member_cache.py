@@ -21,9 +21,9 @@ from torch import Tensor
 
 from epilens.core.types import Floats
 from epilens.evidence.views import Standardizer
-from epilens.io.locks import alone_on
+from epilens.io.locks import lock_path
 from epilens.io.mirror import mirrored
-from epilens.io.outputs import own_folder, sweep, write_bytes_atomically
+from epilens.io.outputs import claim_output, sweep, write_bytes_atomically
 from epilens.io.remote import MEMBERS
 from epilens.io.urls import below, url_of
 from epilens.networks.lens import Lens
@@ -48,7 +48,7 @@ def parts_beside(model: str | Path) -> Generator[Path]:
     It is gone when the model is written; after an error or a kill it is there for the next attempt.
     """
     with _alone_beside(model) as place:
-        own_folder(place, KIND, (f"*{SUFFIX}",))
+        claim_output(place, KIND, (f"*{SUFFIX}",))
         sweep(place)
         whole = False
         try:
@@ -66,7 +66,7 @@ def _alone_beside(model: str | Path) -> Generator[Path]:
             yield place
     else:
         model = Path(model)
-        with alone_on(model):
+        with lock_path(model):
             yield model.with_name(f".{model.name}.epilens-members")
 
 

@@ -16,14 +16,19 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import CubeError, LedgerError, PlanError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
-from epilens.evaluation.run import KIND, KNOWN_BY, Run, cohort_digest, place_from
-from epilens.evaluation.splits import five_fold, leave_one_center_out, read_split, split_digest
+from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, cohort_digest, place_from
+from epilens.evaluation.splits import (
+    leave_one_center_out,
+    read_split,
+    split_digest,
+    stratified_folds,
+)
 from epilens.evidence.files import Cohort, key_of
 from epilens.io.mirror import fetched, mirrored
-from epilens.io.outputs import working_in
+from epilens.io.outputs import locked_output
 from epilens.io.urls import below
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
@@ -86,7 +91,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     members = labelled(cohort)
     split = make_split(plan, members.centers)
     out = below(runtime.out, plan.name)
-    with mirrored(out) as here, working_in(here, KIND, KNOWN_BY) as folder:
+    with mirrored(out) as here, locked_output(here, KIND, RECOGNISE_GLOBS) as folder:
         place = Run(folder)
         _begin(place, plan, split, members, [method.name for method in methods])
         cells = _cells(place, methods, plan, split, members)
@@ -100,7 +105,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
 
 def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:
     """Run what is not finished. A method that draws nothing is fitted once, and not once a seed."""
-    tick, todo = Ticks.of(runtime.tick), []
+    tick, todo = Progress.of(runtime.tick), []
     tick.expect(len(cells))
     for cell in cells:
         if finished(cell):
@@ -138,7 +143,7 @@ def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
         return read_split(s.file, centers)
     if s.kind == "leave-one-center-out":
         return leave_one_center_out(centers, s.validation, s.seed)
-    return five_fold(centers, s.folds, s.validation, s.seed)
+    return stratified_folds(centers, s.folds, s.validation, s.seed)
 
 
 def labelled(cohort: Cohort) -> Members:

@@ -34,7 +34,7 @@ from epilens.io.atomic import read_tree
 from epilens.io.delimited import plain, read_csv, to_csv, to_tsv
 from epilens.io.kept_here import origin_of
 from epilens.io.mirror import fetched, place_at, relative_place
-from epilens.io.os_errors import told
+from epilens.io.os_errors import as_storage_error
 from epilens.io.outputs import write_atomically
 from epilens.plan import Plan
 
@@ -43,7 +43,7 @@ _SETTING, _PLAN, _SPLIT, _LEDGER = "run.json", "plan.toml", "split.csv", "ledger
 _SUBSETS, _TIMES = "subsets.json", "times.tsv"
 Subsets = dict[str, dict[str, list[list[str]]]]
 """Patient → condition → the names of the seizures of each repeat."""
-KNOWN_BY = ("cells", _PLAN, _SPLIT, _SETTING, _LEDGER, _SUBSETS, _TIMES)
+RECOGNISE_GLOBS = ("cells", _PLAN, _SPLIT, _SETTING, _LEDGER, _SUBSETS, _TIMES)
 """Names in a run's folder."""
 _DIGESTS = {"patients", "plan_digest", "split_digest", "cohort_digest"}
 
@@ -218,7 +218,7 @@ class Run:
     def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
         """Write down what a cell cost. Not in its folder: the same cell has the same bytes."""
         path, place = self.folder / _TIMES, quote(fold, safe=" ")
-        with told(path), path.open("a", encoding="utf-8") as file:
+        with as_storage_error(path), path.open("a", encoding="utf-8") as file:
             file.write(to_tsv([method, str(seed), place, f"{processor_s:.2f}"], ()))
 
     @property

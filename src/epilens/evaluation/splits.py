@@ -18,7 +18,9 @@ from epilens.data.sidecars import natural, read_table
 PARTITIONS = ("fit", "validation", "test")
 
 
-def five_fold(centers: Mapping[str, str], folds: int, validation: float, seed: int) -> pd.DataFrame:
+def stratified_folds(
+    centers: Mapping[str, str], folds: int, validation: float, seed: int
+) -> pd.DataFrame:
     """Patient-wise folds, stratified by center, with a stratified part of each for validation.
 
     centers : patient → center. One split for all seeds of the networks.

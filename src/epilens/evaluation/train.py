@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, select_threshold
 from epilens.core.errors import ModelError
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.core.provenance import digest_of
 from epilens.core.types import Bools, Floats
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.execution import one_thread, open_once
 from epilens.evaluation.member_cache import Done, keep, kept
 from epilens.evaluation.scoring import ranking_metrics
-from epilens.evaluation.splits import five_fold
-from epilens.evidence.cube import taught
+from epilens.evaluation.splits import stratified_folds
+from epilens.evidence.cube import target_only
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
 from epilens.methods import METHODS, Training, method_inputs, seen_labels
@@ -73,7 +73,7 @@ class Task:
 def train(
     plan: Plan,
     cohort: Cohort,
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
     method: str = "lens",
     jobs: int = 1,
     *,
@@ -115,15 +115,15 @@ def train(
             f"train: expected one of {', '.join(PARTS)}, found {method!r}. Other rows can be "
             "evaluated (`epilens run`), but not deployed."
         )
-    tick = Ticks.of(tick)
-    cubes = {name: taught(cube) for name, cube in cohort.items() if "is_ez" in cube}
+    tick = Progress.of(tick)
+    cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
     if len(cubes) < 2 * plan.splits.folds:
         raise ModelError(
             f"train: expected {2 * plan.splits.folds} or more labelled patients, found "
             f"{len(cubes)}. Use fewer folds (plan: splits.folds) or label more patients."
         )
     centers = {name: cube.attrs["center"] for name, cube in cubes.items()}
-    split = five_fold(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
+    split = stratified_folds(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
     held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
     keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
     seeds = plan.seeds if METHODS[PARTS[method][0]].seeded else plan.seeds[:1]
@@ -137,7 +137,7 @@ def train(
     done = {(t.method, t.seed, t.fold): result for t, result in _all(tasks, jobs, parts, tick)}
     p_nez = [_out_of_fold(name, held[name], method, seeds, done) for name in cubes]
     labels = {name: seen_labels(cube) for name, cube in cubes.items()}
-    threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].share_within)
+    threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].prevalence_tolerance)
     about = _about(plan, cubes, labels) | {"notes": [NOTES[method]]}
     about["out_of_fold"] = _figures(p_nez, list(labels.values()))
     assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
@@ -154,7 +154,7 @@ def train(
 
 
 def _all(
-    tasks: Sequence[Task], jobs: int, parts: Path | None, tick: Ticks
+    tasks: Sequence[Task], jobs: int, parts: Path | None, tick: Progress
 ) -> Iterator[tuple[Task, Done]]:
     """What was fitted before, then what is fitted now, each kept as soon as it is there."""
     todo = []
@@ -165,7 +165,7 @@ def _all(
         else:
             yield task, before
             tick(f"{task.title} kept")
-    for task, result in work_through(_fit, todo, jobs, lambda task: task.title):
+    for task, result in map_jobs(_fit, todo, jobs, lambda task: task.title):
         if parts is not None and task.key:
             keep(parts, task.key, result)
         yield task, result
@@ -176,7 +176,7 @@ def _fit(task: Task) -> Done:
     """Fit one part on one thread, and score who was held out."""
     with one_thread():
         cubes = {
-            name: taught(open_once(task.cohort.path(name), "cube", key))
+            name: target_only(open_once(task.cohort.path(name), "cube", key))
             for name, key in task.keys.items()
         }
         out = [cubes[name] for name in cubes if task.held[name] == task.fold]

@@ -98,7 +98,7 @@ def blind(cube: xr.Dataset) -> xr.Dataset:
     return bare
 
 
-def taught(cube: xr.Dataset) -> xr.Dataset:
+def target_only(cube: xr.Dataset) -> xr.Dataset:
     """The cube as a fit is given it: its EZ, and no other label."""
     return cube.drop_vars([name for name in _UNTAUGHT if name in cube.variables])
 

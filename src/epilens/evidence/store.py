@@ -17,10 +17,10 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from epilens.compute.local import available_bytes, work_through
+from epilens.compute.local import available_bytes, map_jobs
 from epilens.core.console import visible
 from epilens.core.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
 from epilens.data.cohort import participant_facts
@@ -46,14 +46,14 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
 from epilens.io.delimited import plain, to_tsv
-from epilens.io.outputs import working_in, write_atomically
+from epilens.io.outputs import locked_output, write_atomically
 from epilens.plan import Plan
 
 STORES = {store.name: store for store in (CUBE, TRACES, SIGNALS)}
 """The cube, and what can lie beside it."""
 DAMAGED = ".damaged"
 """What is added to the name of a file that is in the way of a store."""
-KNOWN_BY = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
+RECOGNISE_GLOBS = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
 """Names in a folder of cubes."""
 
 
@@ -88,7 +88,7 @@ def describe_cohort(
     plan: Plan,
     jobs: int = 1,
     stores: Collection[str] = (),
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
     threads: int | None = None,
 ) -> dict[str, Any]:
     """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
@@ -96,19 +96,19 @@ def describe_cohort(
     for name in plan.descriptors:
         DESCRIPTORS[name]  # a name that nobody has is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
-    tick = Ticks.of(tick)
+    tick = Progress.of(tick)
     threads = 1 if jobs > 1 else threads
     work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
     _check_names(patients, out)
     _check_memory(work, jobs)
-    with working_in(out, "cubes", KNOWN_BY):
+    with locked_output(out, "cubes", RECOGNISE_GLOBS):
         tick.expect(sum(len(patient.runs) for patient in patients))
         outcomes = _describe_all(work, jobs, tick)
         _write_audit(out / "audit.tsv", {part.title: _rows(part, outcomes) for part in parts})
         return _write_summary(out, outcomes, plan)
 
 
-def _describe_all(work: list[Job], jobs: int, tick: Ticks) -> dict[str, Outcome]:
+def _describe_all(work: list[Job], jobs: int, tick: Progress) -> dict[str, Outcome]:
     outcomes = {}
     for job, outcome in _all(work, jobs):
         outcomes[job.patient.name] = outcome
@@ -126,7 +126,7 @@ def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
 def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
     # The largest patients first, so that no process is left with one at the end.
     work = sorted(work, key=_size, reverse=True) if jobs > 1 else work
-    yield from work_through(describe_one, work, jobs, lambda job: job.patient.name, _lost)
+    yield from map_jobs(describe_one, work, jobs, lambda job: job.patient.name, _lost)
 
 
 def _lost(job: Job, error: WorkerError) -> Outcome:

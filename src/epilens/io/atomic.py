@@ -17,7 +17,7 @@ from typing import Any
 
 from epilens.core.errors import DataError, StorageError
 from epilens.io.locks import hold, nobody_holds
-from epilens.io.os_errors import sentence_of, told
+from epilens.io.os_errors import as_storage_error, explain_os_error
 from epilens.io.safe_read import MOST_BYTES, read_bytes
 from epilens.io.urls import check_here
 
@@ -79,7 +79,7 @@ def replace_file(path: str | Path) -> Generator[Path]:
     beside it, which the next attempt replaces.
     """
     path = Path(path)
-    with _hidden_file(path) as (hidden, handle), told(path):
+    with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         yield hidden
         os.fsync(handle)
         hidden.chmod(0o644)
@@ -138,7 +138,7 @@ def write_new(path: str | Path, text: str) -> bool:
     Of two processes that write the same name, one wins and the other is told.
     """
     path = Path(path)
-    with _hidden_file(path) as (hidden, handle), told(path):
+    with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         hidden.write_bytes(text.encode("utf-8"))
         os.fsync(handle)
         hidden.chmod(0o644)
@@ -170,7 +170,7 @@ def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
     folder = Path(folder)
     finish_together(folder)
     hidden: dict[str, str] = {}
-    with told(folder), ExitStack() as stack:
+    with as_storage_error(folder), ExitStack() as stack:
         for name, content in files.items():
             place, handle = stack.enter_context(_hidden_file(folder / name))
             place.write_bytes(content)
@@ -197,7 +197,7 @@ def finish_together(folder: str | Path) -> None:
     (folder / TOGETHER).unlink(missing_ok=True)
 
 
-def settle(folder: Path) -> None:
+def fsync_tree(folder: Path) -> None:
     """Everything in a folder is on the disk: a power loss after the rename takes nothing."""
     for place, _, names in os.walk(folder):
         for name in names:
@@ -222,7 +222,7 @@ def settle_names(folder: Path) -> None:
 def unwritable(path: Path, error: OSError) -> StorageError:
     """What to say of a place that cannot be written."""
     return StorageError(
-        sentence_of(error, path)
+        explain_os_error(error, path)
         or f"{path}: expected a place that can be written, found: {error.strerror}. Give another "
         "path."
     )

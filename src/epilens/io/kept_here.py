@@ -21,8 +21,8 @@ from pathlib import Path
 
 from epilens.core.errors import StorageError
 from epilens.io.atomic import read_tree, replace_file, unwritable, write_atomically
-from epilens.io.locks import alone_on
-from epilens.io.os_errors import told
+from epilens.io.locks import lock_path
+from epilens.io.os_errors import as_storage_error
 from epilens.io.outputs import is_leftover
 from epilens.io.remote import Entry, Files, Store
 from epilens.io.urls import call_by_url
@@ -107,7 +107,7 @@ class Folder:
             if name not in files and (not keep or name in self.known):
                 (self.path / name).unlink(missing_ok=True)
         self._check_room(sum(entry.size for entry in todo.values()))
-        with told(self.path):
+        with as_storage_error(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 got = pool.map(lambda n: self._get(n, todo[n], store, beside), todo)
@@ -184,7 +184,7 @@ class Place:
             self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise unwritable(self.base, error) from None
-        with alone_on(self.base / what, wait_s):
+        with lock_path(self.base / what, wait_s):
             self.owner  # noqa: B018  is noted, and so is the URL
             # Whoever held it before has noted more.
             self.copy.known, self.work.known = (
@@ -192,12 +192,12 @@ class Place:
             )
             yield
 
-    def settle(self) -> None:
+    def fsync_tree(self) -> None:
         """What was sent becomes the copy; nothing is left to be sent."""
         files = {name: entry for name in self.work.names() if (entry := self.work.entry(name))}
         for name in files:
             place = self.copy.path / name
-            with told(place):
+            with as_storage_error(place):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 (self.work.path / name).replace(place)
         for name in set(self.copy.names()) - set(files):

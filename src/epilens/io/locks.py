@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from epilens.core.errors import StorageError
-from epilens.io.os_errors import told
+from epilens.io.os_errors import as_storage_error
 
 try:
     import fcntl
@@ -33,7 +33,7 @@ def alone_in(folder: str | Path, wait_s: float = 0.0) -> Generator[None]:
 
 
 @contextmanager
-def alone_on(path: str | Path, wait_s: float = 0.0) -> Generator[None]:
+def lock_path(path: str | Path, wait_s: float = 0.0) -> Generator[None]:
     """Hold a name whose file or folder is replaced; the lock lies beside it."""
     path = Path(path).absolute()
     with _holding(path.with_name(f".{path.name}.epilens-lock"), path, wait_s):
@@ -69,7 +69,7 @@ def _take(file: Path, place: Path, wait_s: float) -> int:
 
 def _try(file: Path, place: Path) -> int | None:
     """The locked file, or None: somebody else has it, or has just removed it."""
-    with told(place):
+    with as_storage_error(place):
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
     # Whoever had it may have removed it between our opening and our locking.

@@ -93,7 +93,7 @@ def _sending(place: Place, store: Store, owner: str) -> Generator[Path]:
 def _finish(place: Place, sender: _Sender) -> None:
     sender.send()
     with place.alone(COPY, WAIT_S):
-        place.settle()
+        place.fsync_tree()
 
 
 def _filled(place: Place, store: Store) -> Files:

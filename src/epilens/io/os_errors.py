@@ -40,14 +40,14 @@ _SENTENCES = {
 _OF_CODE = {code: text for codes, text in _SENTENCES.items() for code in codes}
 
 
-def sentence_of(error: BaseException, who: str | Path = "") -> str | None:
+def explain_os_error(error: BaseException, who: str | Path = "") -> str | None:
     """One sentence for a fault of the machine; None for any other error.
 
     Examples
     --------
-    >>> sentence_of(OSError(28, "No space left on device"), "out").partition(".")[0]
+    >>> explain_os_error(OSError(28, "No space left on device"), "out").partition(".")[0]
     'out: expected room on the disk, found none left'
-    >>> sentence_of(KeyError("x")) is None
+    >>> explain_os_error(KeyError("x")) is None
     True
     """
     out_of_memory = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
@@ -62,12 +62,12 @@ def sentence_of(error: BaseException, who: str | Path = "") -> str | None:
 
 
 @contextmanager
-def told(who: str | Path) -> Generator[None]:
+def as_storage_error(who: str | Path) -> Generator[None]:
     """Faults of the machine, while something is written, become one sentence about the place."""
     try:
         yield
     except (OSError, MemoryError) as error:
-        sentence = sentence_of(error, who)
+        sentence = explain_os_error(error, who)
         if sentence is None:
             raise
         raise StorageError(sentence) from error

@@ -26,10 +26,10 @@ from epilens.io.atomic import (
     TOGETHER,
     check_writable,
     finish_together,
+    fsync_tree,
     own_file,
     read_tree,
     replace_file,
-    settle,
     settle_names,
     unwritable,
     write_atomically,
@@ -37,23 +37,23 @@ from epilens.io.atomic import (
     write_new,
     write_together,
 )
-from epilens.io.locks import alone_in, alone_on, nobody_holds
-from epilens.io.os_errors import told
+from epilens.io.locks import alone_in, lock_path, nobody_holds
+from epilens.io.os_errors import as_storage_error
 from epilens.io.urls import check_here
 
 __all__ = [
     "MARK",
     "check_folder",
     "check_writable",
-    "damage_in",
+    "claim_output",
+    "first_corrupt",
     "is_leftover",
     "is_own",
+    "locked_output",
     "own_file",
-    "own_folder",
     "replace_file",
     "replace_folder",
     "sweep",
-    "working_in",
     "write_atomically",
     "write_bytes_atomically",
     "write_new",
@@ -67,26 +67,26 @@ OLD, LOCK = ".epilens-old", ".epilens-lock"
 
 
 @contextmanager
-def working_in(
-    path: str | Path, kind: str, known_by: Sequence[str] = (), wait_s: float = 0.0
+def locked_output(
+    path: str | Path, kind: str, recognise_globs: Sequence[str] = (), wait_s: float = 0.0
 ) -> Generator[Path]:
     """The folder `path` to write output of this kind into, alone, without what a kill left."""
-    path = own_folder(path, kind, known_by)
+    path = claim_output(path, kind, recognise_globs)
     with alone_in(path, wait_s):
         sweep(path)
         yield path
 
 
-def own_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> Path:
+def claim_output(path: str | Path, kind: str, recognise_globs: Sequence[str] = ()) -> Path:
     """The folder `path` to write output of this kind into: new, empty, or of the same kind.
 
     Anything else is refused, because something in it could be overwritten.
 
-    known_by : patterns of all names in such a folder, of which the first must be there: by them it
-    is known again when its mark was lost or damaged.
+    recognise_globs : patterns of all names in such a folder. The first must match. They identify
+    a folder whose marker was lost or damaged.
     """
     path = Path(path)
-    check_folder(path, kind, known_by)
+    check_folder(path, kind, recognise_globs)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -96,7 +96,7 @@ def own_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> Pat
     return path
 
 
-def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> None:
+def check_folder(path: str | Path, kind: str, recognise_globs: Sequence[str] = ()) -> None:
     """Refuse a place that is not absent, empty, or output of this kind."""
     check_here(path)
     path = Path(path)
@@ -104,7 +104,7 @@ def check_folder(path: str | Path, kind: str, known_by: Sequence[str] = ()) -> N
         what = _kind_of(path)
     except OSError as error:
         raise unwritable(path, error) from None
-    if what not in ("", kind) and not (known_by and _is_known(path, known_by)):
+    if what not in ("", kind) and not (recognise_globs and _is_known(path, recognise_globs)):
         raise DataError(
             f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
             "is written there: give another folder."
@@ -139,14 +139,14 @@ def _marked(folder: Path) -> dict[str, Any] | None:
     return mark if named else None
 
 
-def _is_known(path: Path, known_by: Sequence[str]) -> bool:
+def _is_known(path: Path, recognise_globs: Sequence[str]) -> bool:
     """Whether a folder without a mark has what such a folder has, and nothing else."""
     if not path.is_dir() or _marked(path) is not None:
         return False
     names = [entry.name for entry in path.iterdir()]
     names = [name for name in names if name != MARK and not is_leftover(name)]
-    known = all(any(fnmatch(name, pattern) for pattern in known_by) for name in names)
-    return known and any(fnmatch(name, known_by[0]) for name in names)
+    known = all(any(fnmatch(name, pattern) for pattern in recognise_globs) for name in names)
+    return known and any(fnmatch(name, recognise_globs[0]) for name in names)
 
 
 def is_leftover(name: str) -> bool:
@@ -160,7 +160,7 @@ def _named(kind: str) -> str:
 
 @contextmanager
 def replace_folder(
-    path: str | Path, kind: str, known_by: Sequence[str] = (), sealed: bool = False
+    path: str | Path, kind: str, recognise_globs: Sequence[str] = (), sealed: bool = False
 ) -> Generator[Path]:
     """A new folder to be filled; it takes the name `path` when all is written and on the disk.
 
@@ -168,25 +168,25 @@ def replace_folder(
     and perhaps a part, which the next attempt removes. An old folder is replaced only if it is of
     the same kind and holds nothing but what was written then.
 
-    sealed : the mark has a digest of every file, so that `damage_in` sees what changed.
+    sealed : the mark has a digest of every file, so that `first_corrupt` sees what changed.
     """
     path = Path(path)
-    check_folder(path, kind, known_by)
+    check_folder(path, kind, recognise_globs)
     hidden, old = _hidden(path, PARTIAL), _hidden(path, OLD)
-    with alone_on(path):
+    with lock_path(path):
         for place in (hidden, old):
             _check_ours(place, kind)
-        _check_ours(path, kind, known_by, listed=True)
+        _check_ours(path, kind, recognise_globs, listed=True)
         _bring_back(path, old)
         for leftover in (hidden, old):
             shutil.rmtree(leftover, ignore_errors=True)
         try:
-            with told(path):
+            with as_storage_error(path):
                 hidden.mkdir(parents=True)
                 (hidden / MARK).write_text(json.dumps({"kind": kind}), encoding="utf-8")
                 yield hidden
                 _list_files(hidden, kind, sealed)
-                settle(hidden)
+                fsync_tree(hidden)
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
             raise
@@ -194,7 +194,7 @@ def replace_folder(
 
 
 def _swap(path: Path, hidden: Path, old: Path) -> None:
-    with told(path):
+    with as_storage_error(path):
         if path.exists():
             path.rename(old)
         hidden.rename(path)
@@ -225,7 +225,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def damage_in(folder: str | Path) -> str:
+def first_corrupt(folder: str | Path) -> str:
     """What of a folder is not as it was written: the name of a file; '' if all of it is.
 
     Of a folder that was not sealed it is only seen whether all files are there.
@@ -254,13 +254,13 @@ def _files(folder: Path) -> set[str]:
 
 
 def _check_ours(
-    folder: Path, kind: str, known_by: Sequence[str] = (), listed: bool = False
+    folder: Path, kind: str, recognise_globs: Sequence[str] = (), listed: bool = False
 ) -> None:
     """Refuse a folder that is to be removed if something in it was not written by us.
 
     listed : its mark must say which files are ours; one that was being written cannot yet.
     """
-    check_folder(folder, kind, known_by)
+    check_folder(folder, kind, recognise_globs)
     mark = _marked(folder)
     if mark is None:  # absent, empty, or known by its names
         return
@@ -295,7 +295,7 @@ def _sweep_folder(leftover: Path) -> None:
     """A hidden folder of a kill; an old one whose successor is not there gets its name back."""
     end = PARTIAL if leftover.name.endswith(PARTIAL) else OLD
     path = leftover.with_name(leftover.name[1:].removesuffix(end))
-    with suppress(StorageError), alone_on(path):  # in use: not ours to remove
+    with suppress(StorageError), lock_path(path):  # in use: not ours to remove
         if _marked(leftover) is None and any(leftover.iterdir()):
             return
         if end == OLD and not path.exists():

@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from epilens.core.errors import EpilensError, StorageError, did_you_mean
 from epilens.io.atomic import write_bytes_atomically, write_new
-from epilens.io.os_errors import sentence_of
+from epilens.io.os_errors import explain_os_error
 
 MANIFEST, LOCK, OBJECTS = ".epilens-manifest.json", ".epilens-lock", "objects"
 MEMBERS = ".epilens-members"
@@ -352,7 +352,7 @@ class Store:
                 f"{self.url}: expected a store that can be written, found one that can only be "
                 "read. Give another address."
             )
-        if self._local and (sentence := sentence_of(error, self.url)):
+        if self._local and (sentence := explain_os_error(error, self.url)):
             return sentence
         return (
             f"{self.url}: expected a store that answers, found none ({kind}). Check the address "

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -60,7 +60,7 @@ def localize(
     compare: Iterable[Model | Source | str | Path] = (),
     force_descriptors: bool = False,
     onset_source: str = "",
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
 ) -> Localization:
     """Rank the contacts of one patient, with evidence.
 
@@ -114,4 +114,4 @@ def localize(
 
     onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
     given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
-    return assemble(Request(patient, model, *given, onset_source), Ticks.of(tick))
+    return assemble(Request(patient, model, *given, onset_source), Progress.of(tick))

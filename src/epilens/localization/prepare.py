@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.core.errors import DataError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.load_patient import Given, Intake, patient_code, take_in
@@ -71,7 +71,7 @@ class Evidence:
         return self.cube if self.signals is None else self.signals
 
 
-def gather(request: Request, source: Source, stores: Collection[str], tick: Ticks) -> Evidence:
+def gather(request: Request, source: Source, stores: Collection[str], tick: Progress) -> Evidence:
     """Read and describe a patient; `stores` are wanted beside the cube."""
     tick.expect(2)
     if isinstance(request.patient, xr.Dataset):

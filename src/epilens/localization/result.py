@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, MethodError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.core.types import Floats
 from epilens.data.contacts import contact_of
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
@@ -132,7 +132,7 @@ class Localization(Shown, Evidence):
         return pd.DataFrame(table).iloc[self.order].reset_index(drop=True)
 
 
-def assemble(request: Request, tick: Ticks) -> Localization:
+def assemble(request: Request, tick: Progress) -> Localization:
     """Gather a patient's evidence, score it, and say everything about it."""
     tick.expect(3)
     force = request.force_descriptors

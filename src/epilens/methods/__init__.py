@@ -92,7 +92,7 @@ class Method:
     training_free: bool = False
     seeded: bool = True
     """Whether chance enters: another seed gives other scores."""
-    share_within: float | None = None
+    prevalence_tolerance: float | None = None
     """How far the share of contacts that its threshold calls may be from the EZ's; None: any."""
 
     def fit(self, training: Training) -> Fitted:
@@ -114,7 +114,7 @@ class Method:
         fitted = self.fitter(self.settings, training)
         own = getattr(fitted, "threshold_scores", None)  # other packages' may lack it
         if fitted.threshold is None and own is not None and fitted.threshold_from != VALIDATION:
-            fitted.threshold = selected_threshold(own, self.share_within)
+            fitted.threshold = selected_threshold(own, self.prevalence_tolerance)
         return fitted
 
     def missing(self) -> str:
@@ -211,7 +211,7 @@ Score = TypeVar("Score")
 _scores: dict[tuple[str, str, int], Any] = {}
 
 
-def once_per_patient(
+def memoize(
     settings: object, score: Callable[[xr.Dataset], Score]
 ) -> Callable[[xr.Dataset], Score]:
     """Remember the scores of patients from a store: a training-free score is the same in all folds.
@@ -279,7 +279,7 @@ def _with_shaft(base: Method) -> Method:
         },
         parts=(base.name,),
         sections=(*base.sections, "shaft"),
-        share_within=None,  # its threshold is the protocol's
+        prevalence_tolerance=None,  # its threshold is the protocol's
     )
 
 
@@ -313,8 +313,8 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
         "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
         "pretrained": _pretrained(plan, method.pretrained),
     }
-    if method.share_within is not None:
-        inputs["share_within"] = method.share_within
+    if method.prevalence_tolerance is not None:
+        inputs["share_within"] = method.prevalence_tolerance
     if method.parts:  # what it is made of, down to what is fitted
         inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
     return inputs

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from epilens.core.types import Floats
 from epilens.data.montage import neighbour_pairs
 from epilens.evidence.signals import Piece, each_signal
-from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.methods.plain import OVER_SEIZURES, as_ranks, known_scorer
 from epilens.plan import IndexPlan
 
@@ -252,7 +252,7 @@ def energy_rise(patient: xr.Dataset, plan: IndexPlan, settings: Index = MEASURED
 def fit_index(settings: Index, training: Training) -> Scorer:
     """The index itself, where large is EZ."""
     plan = training.plan.epileptogenicity_index.changed(settings.changes)
-    index = once_per_patient(
+    index = memoize(
         ("index", settings, plan.model_dump()), lambda p: epileptogenicity_index(p, plan, settings)
     )
     return known_scorer(index, lambda values: 1 - values, "without_neighbour")
@@ -261,9 +261,7 @@ def fit_index(settings: Index, training: Training) -> Scorer:
 def fit_energy_ratio(settings: Index, training: Training) -> Scorer:
     """Ranks of the rise of the energy ratio alone, without its time."""
     plan = training.plan.epileptogenicity_index.changed(settings.changes)
-    rise = once_per_patient(
-        ("rise", settings, plan.model_dump()), lambda p: energy_rise(p, plan, settings)
-    )
+    rise = memoize(("rise", settings, plan.model_dump()), lambda p: energy_rise(p, plan, settings))
     return known_scorer(rise, as_ranks, "without_neighbour")
 
 

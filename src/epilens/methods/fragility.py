@@ -19,7 +19,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
-from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.methods.plain import OVER_SEIZURES, as_ranks
 from epilens.plan import FragilityPlan
 
@@ -176,7 +176,7 @@ def _unstable(radius: NDArray[np.float64]) -> str:
 def fit_fragility(settings: Fragility, training: Training) -> Scorer:
     """Ranks of the fragility; the notes name patients with windows in which A is not stable."""
     plan = training.plan.fragility.changed(settings.changes)
-    remembered = once_per_patient(
+    remembered = memoize(
         (settings, plan.model_dump()), lambda patient: fragility(patient, plan, settings.over)
     )
     not_stable: dict[str, str] = {}

@@ -160,6 +160,6 @@ ENTRIES = (
         fitter=fit_lens,
         settings=LensSettings(),
         seeded=False,
-        share_within=0.02,
+        prevalence_tolerance=0.02,
     ),
 )

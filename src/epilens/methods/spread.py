@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from epilens.core.types import Bools, Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.evidence.windows import band_limit
-from epilens.methods import Method, Scorer, Training, once_per_patient, seen_channels
+from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.methods.plain import known_scorer
 from epilens.plan import FilterPlan, SpreadPlan
 
@@ -123,7 +123,7 @@ def line_length_spread(
 def fit_spread(settings: Spread, training: Training) -> Scorer:
     """p_nez falls with z as a logistic curve: how far a contact stands out is kept."""
     plan = training.plan.line_length_spread
-    remembered = once_per_patient(
+    remembered = memoize(
         (settings, plan.model_dump()), lambda patient: line_length_spread(patient, plan, settings)
     )
     return known_scorer(remembered, _falling, "without_windows")

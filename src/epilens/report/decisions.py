@@ -18,7 +18,7 @@ def settings_table() -> str:
     lines = ["| method | settings |", "|---|---|"]
     for name, method in METHODS.items():
         if METHODS.origin(name).package == "epilens":
-            used = plain(method.settings) | {"share_within": method.share_within}
+            used = plain(method.settings) | {"prevalence_tolerance": method.prevalence_tolerance}
             pairs = ", ".join(f"{key} {value}" for key, value in _leaves(used))
             lines.append(f"| `{name}` | {pairs.replace('|', '/') or 'none'} |")
     return "\n".join(lines) + "\n"

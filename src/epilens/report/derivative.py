@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import epilens
 from epilens.io.atomic import read_tree
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import working_in, write_together
+from epilens.io.outputs import locked_output, write_together
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -39,7 +39,7 @@ def write_derivative(
     files = _around(out) | {table: as_tsv(localized).encode(), beside: _json(about)}
     if page is not None:
         files[name] = page.encode()
-    with working_in(out, KIND, wait_s=60):
+    with locked_output(out, KIND, wait_s=60):
         write_together(out, files)
     return out / table
 
@@ -61,7 +61,7 @@ def read_before(patient: str, out: Path) -> set[str]:
 
 def write_around(out: Path) -> None:
     """Make a folder a derivative, before it has a patient."""
-    with working_in(out, KIND, wait_s=60):
+    with locked_output(out, KIND, wait_s=60):
         write_together(out, _around(out))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.console import print_table, progress, say
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.data.chunked_reader import open_source
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
 
@@ -23,7 +23,7 @@ class OnsetsOfFile:
     notes: tuple[str, ...] = ()
 
 
-def onsets_of_files(files: Sequence[Path], tick: Ticks) -> list[OnsetsOfFile]:
+def onsets_of_files(files: Sequence[Path], tick: Progress) -> list[OnsetsOfFile]:
     """Candidates of every file; all are opened before the first is read, so bad input is quick."""
     sources = [open_source(file) for file in files]
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from epilens.analyses import ANALYSES
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.evaluation.run import Run
 from epilens.io.delimited import to_csv
 from epilens.io.outputs import (
@@ -25,7 +25,7 @@ KIND = "a reproduction"
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 
-def reproduce(run: Run, out: str | Path, tick: Ticks | StepFunction | None = None) -> Path:
+def reproduce(run: Run, out: str | Path, tick: Progress | StepFunction | None = None) -> Path:
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
     check_folder(out, KIND)
     check_writable(Path(out).absolute().parent)  # a new folder takes the place of the old one

@@ -12,9 +12,9 @@ import pandas as pd
 
 from epilens.analyses import ANALYSES, analyse
 from epilens.analyses.figures import all_figures, figure_of
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import EpilensError, LedgerError
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.evaluation.run import Run
 
 
@@ -52,19 +52,19 @@ def _place(shows: str) -> tuple[int, str]:
     return (10 * roman + kind, shows)
 
 
-def find(run: Run, tick: Ticks | StepFunction | None = None) -> Findings:
+def find(run: Run, tick: Progress | StepFunction | None = None) -> Findings:
     """Compute all analyses, here or on a cluster; a failed audit stops everything.
 
     What is lacking is noted.
     """
-    tick, names = Ticks.of(tick), in_paper_s_order()
+    tick, names = Progress.of(tick), in_paper_s_order()
     tick.expect(len(names))
     audit, *others = [Asked(name, run) for name in names]
     found = {audit.name: compute(audit)}
     _require(found[audit.name])
     tick(audit.name)
     lost = lambda asked, error: str(error)  # noqa: E731
-    for asked, outcome in work_through(compute, others, 1, lambda asked: asked.name, lost):
+    for asked, outcome in map_jobs(compute, others, 1, lambda asked: asked.name, lost):
         found[asked.name] = outcome
         tick(asked.name)
     outcomes = {name: found[name] for name in names}  # they are ready in any order

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import EpilensError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.data.channel_suggestions import ChannelSuggestion, suggest_channels
 from epilens.data.chunked_reader import Source
 from epilens.data.onset_finder import OnsetCandidate, candidates_of
@@ -106,7 +106,7 @@ def _suggest(case: OpenCase, foreground: Foreground) -> None:
     try:
         source = source_of(case.opened, foreground)
         told.channels = suggest_channels(source)
-        told.onsets = candidates_of(source, Ticks(step, expect))
+        told.onsets = candidates_of(source, Progress(step, expect))
     except _ClosedError:
         return
     except EpilensError as error:

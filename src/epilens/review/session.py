@@ -18,7 +18,7 @@ from typing import Any
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
 from epilens.data.sidecars import read_json
-from epilens.io.outputs import own_folder, write_atomically
+from epilens.io.outputs import claim_output, write_atomically
 from epilens.review.server import AbsentError, StaleError
 
 KIND = "a review"
@@ -112,4 +112,4 @@ class Desk:
 
 def set_desk(cases: Sequence[Case], out: str | Path, models: Sequence[Path] = ()) -> Desk:
     """A desk on a folder of ours."""
-    return Desk(tuple(cases), own_folder(out, KIND).resolve(), tuple(models))
+    return Desk(tuple(cases), claim_output(out, KIND).resolve(), tuple(models))

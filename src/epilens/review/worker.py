@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from epilens.core.errors import EpilensError
-from epilens.core.progress import Ticks
+from epilens.core.progress import Progress
 from epilens.io.outputs import write_atomically
 from epilens.review.run_spec import Order
 from epilens.review.runs import Run, Runs
@@ -30,7 +30,7 @@ class _Telling:
     def __init__(self, run: Run):
         self._run, self._over = run, threading.Event()
         self._note, self._done, self._total = "starting", 0, 0
-        self.ticks = Ticks(self._step, self._expect)
+        self.ticks = Progress(self._step, self._expect)
 
     def _step(self, note: str, steps: int) -> None:
         self._note, self._done = note or self._note, self._done + steps
@@ -67,7 +67,7 @@ def work(run: Run, order: Order) -> None:
         run.fail(f"The run failed unexpectedly ({what}). Please report it.")
 
 
-def _localize(run: Run, order: Order, tick: Ticks) -> None:
+def _localize(run: Run, order: Order, tick: Progress) -> None:
     tick.expect(1)  # writing; the rest is announced by what does it
     tick("loading", 0)
     from epilens.localization.result import assemble

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from epilens.compute.local import work_through
+from epilens.compute.local import map_jobs
 from epilens.core.errors import DataError
-from epilens.core.progress import StepFunction, Ticks
+from epilens.core.progress import Progress, StepFunction
 from epilens.io.outputs import replace_folder
 from epilens.simulation.files import write_center, write_run
 from epilens.simulation.patients import SimulatedPatient, SimulatedRun, make_patients
@@ -23,7 +23,7 @@ def simulate(
     shape: str = "demo",
     seed: int = 0,
     jobs: int = 2,
-    tick: Ticks | StepFunction | None = None,
+    tick: Progress | StepFunction | None = None,
 ) -> list[Path]:
     """Write a simulated multi-center cohort, one BIDS dataset per center below `out`.
 
@@ -45,16 +45,16 @@ def simulate(
             folder = partial / center.name.lower()
             write_center(folder, center, patients)
             work += [(folder, patient, run) for patient in patients for run in patient.runs]
-        _write_all(work, jobs, Ticks.of(tick))
+        _write_all(work, jobs, Progress.of(tick))
         (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
     return [out / center.name.lower() for center in centers]
 
 
-def _write_all(work: list[Any], jobs: int, tick: Ticks) -> None:
+def _write_all(work: list[Any], jobs: int, tick: Progress) -> None:
     tick.expect(len(work))
     # The slowest files first, so that no process is left with one at the end.
     work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
-    for (_, patient, _), _ in work_through(_write_one, work, jobs):
+    for (_, patient, _), _ in map_jobs(_write_one, work, jobs):
         tick(patient.name)
 
 

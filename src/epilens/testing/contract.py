@@ -190,7 +190,7 @@ def keeps_what_chose_its_threshold(trial: Trial) -> None:
         return
     kept = getattr(trial.fitted, "threshold_scores", None)
     trial.expect(kept is not None, "the scores that chose its threshold", "none")
-    again = selected_threshold(pd.DataFrame(kept), trial.method.share_within)
+    again = selected_threshold(pd.DataFrame(kept), trial.method.prevalence_tolerance)
     found = f"{trial.fitted.threshold}, they select {again}"
     trial.expect(again == trial.fitted.threshold, "the threshold that its scores select", found)
 
