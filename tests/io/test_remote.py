@@ -673,14 +673,14 @@ def test_all_verbs_write_the_same_bytes_to_s3(s3, tiny, tmp_path, capsys, other_
 
 
 def test_members_of_a_stopped_training_are_in_the_store(tmp_path, monkeypatch, other_machine):
-    from epilens.evaluation import deploy
+    from epilens.evaluation import train as training
     from epilens.networks.model import open_model
 
     make_cohort(tmp_path / "cubes", channels=4, ez=1)
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.to_toml())
     arguments = ["train", plan, "--cubes", tmp_path / "cubes", "--out", "memory://bucket/model"]
-    fit, done = deploy._fit, []
+    fit, done = training._fit, []
 
     def dying(task):
         if done:
@@ -689,11 +689,11 @@ def test_members_of_a_stopped_training_are_in_the_store(tmp_path, monkeypatch, o
         return fit(task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(deploy, "_fit", dying)
+        patch.setattr(training, "_fit", dying)
         assert command(*arguments) == 2
     other_machine()
     again = []
-    monkeypatch.setattr(deploy, "_fit", lambda task: again.append(task) or fit(task))
+    monkeypatch.setattr(training, "_fit", lambda task: again.append(task) or fit(task))
     assert command(*arguments) == 0
     assert len(again) == 1
     assert len(open_model("memory://bucket/model")) == 2
