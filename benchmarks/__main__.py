@@ -7,7 +7,7 @@ inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and 
 CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
 moments; `scale [SHAPE …]` measures workers and carries that to 10⁶ patients;
 `soak [SECONDS]` works on and on, and looks for growth; `faults` kills, restarts, fills and stops
-parts of a Dask cluster.
+parts of a Dask cluster. `labels [ROOT…]` compares onset zones and resections in sidecars.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from pathlib import Path
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
-LONG += ("review", "kills", "scale", "soak", "faults")
+LONG += ("review", "kills", "scale", "soak", "faults", "labels")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale", "soak")
+WITH_ARGUMENTS += ("labels",)
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 
