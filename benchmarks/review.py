@@ -18,15 +18,15 @@ import numpy as np
 
 from benchmarks.timing import row
 from epilens.data.discovery import cases_of
-from epilens.review.display import Look, rows_of, screen
-from epilens.review.session import set_desk
+from epilens.review.display import DisplaySettings, rows_of, screen
+from epilens.review.session import open_session
 from epilens.review.signals import open_file
 from epilens.review.start import make_review
 
 HOURS, FS, WRITTEN_S = 24, 2000, 300
 NAMES = [f"{shaft}{i}" for shaft in "ABCDEFGHIJKLMNOP" for i in range(1, 9)]
-PLAIN = Look("recorded", 0.5)
-ALL = Look("bipolar", 0.5, 70.0, 50.0)
+PLAIN = DisplaySettings("recorded", 0.5)
+ALL = DisplaySettings("bipolar", 0.5, 70.0, 50.0)
 
 
 def write_day(path: Path) -> Path:
@@ -72,13 +72,13 @@ class Asking:
         paths = [f"{self._file}/about", f"{self._case}/marks"]
         return sum(map(self.seconds, paths)) + self.screen(0, 10, PLAIN)
 
-    def screen(self, start_s: float, seconds: float, look: Look) -> float:
+    def screen(self, start_s: float, seconds: float, look: DisplaySettings) -> float:
         asked = f"start={start_s}&seconds={seconds}&columns=1100&montage={look.montage}"
         filters = f"high={look.high_hz or ''}&low={look.low_hz or ''}&notch={look.notch_hz or ''}"
         return self.seconds(f"{self._file}/screen?{asked}&{filters}")
 
 
-def processor_s(opened: Any, seconds: float, look: Look) -> float:
+def processor_s(opened: Any, seconds: float, look: DisplaySettings) -> float:
     """Of one screen, on all threads."""
     rows, times = rows_of(opened, look.montage), []
     for start_s in range(0, 50, 10):
@@ -94,7 +94,7 @@ def measure() -> list[dict[str, Any]]:
         cases = cases_of([path], "Day")
         opened = open_file(cases[0].files[0])
         alone = {s: (processor_s(opened, s, PLAIN), processor_s(opened, s, ALL)) for s in (10, 60)}
-        with make_review(set_desk(cases, Path(folder) / "out")) as server:
+        with make_review(open_session(cases, Path(folder) / "out")) as server:
             asking = Asking(server, cases[0].code, cases[0].files[0].name)
             first = asking.first()
             scroll = statistics.median(asking.screen(10 * i, 10, PLAIN) for i in range(1, 15))

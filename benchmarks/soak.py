@@ -33,7 +33,7 @@ from epilens.localization import Request
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
 from epilens.report.localized import run_localize
-from epilens.review.session import set_desk
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 from epilens.simulation import simulate
 from epilens.testing import make_cohort
@@ -62,7 +62,7 @@ def soaked(place: Path, seconds: float) -> np.ndarray:
     edf = write_edf(place / "patient.edf", 40, 512.0, 0)
     cases = cases_of([edf], "Soak")
     counts, last = [], time.monotonic() + seconds
-    with make_review(set_desk(cases, place / "reviewed")) as server:
+    with make_review(open_session(cases, place / "reviewed")) as server:
         name = cases[0].files[0].name
         works = works_of(place, edf)
         while time.monotonic() < last or len(counts) < 6:

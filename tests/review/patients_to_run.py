@@ -9,11 +9,10 @@ from tempfile import mkdtemp
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
-from epilens.review.rankers import Choice
-from epilens.review.run_spec import Marks, order
-from epilens.review.runs import Marked
+from epilens.review.rankers import Ranker
+from epilens.review.run_spec import RunMarks, make_run_spec
 
-METHOD = Choice("line-length-change", "Line-length change", "method", "line-length-change")
+METHOD = Ranker("line-length-change", "Line-length change", "method", "line-length-change")
 
 
 @cache
@@ -31,11 +30,8 @@ def case(code="P1"):
 
 
 def marks(onset_s=40.0, exclude=()):
-    return Marks({file.name: (onset_s,) for file in case().files}, exclude)
+    return RunMarks({file.name: (onset_s,) for file in case().files}, exclude)
 
 
 def an_order(onset_s=40.0, exclude=(), choice=METHOD):
-    return order(case(), marks(onset_s, exclude), choice)
-
-
-__all__ = ["METHOD", "Marked", "an_order", "case", "marks", "plain_files"]
+    return make_run_spec(case(), marks(onset_s, exclude), choice)

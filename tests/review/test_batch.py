@@ -12,13 +12,13 @@ from patients_to_run import METHOD, an_order, plain_files
 
 from epilens.core.errors import DataError
 from epilens.review.batch import Batch, Work
-from epilens.review.jobs import Jobs
-from epilens.review.runs import Runs
+from epilens.review.jobs import RunProcesses
+from epilens.review.runs import PatientRuns
 
 PATIENTS = ("sub-A", "sub-B", "sub-C")
 
 
-class Counting(Jobs):
+class Counting(RunProcesses):
     """Counts what is begun; runs are made here and now."""
 
     def __init__(self):
@@ -40,7 +40,9 @@ def make_batch(folder, jobs, broken=()):
             raise DataError(f"{code}: expected a recording, found none. Mark one.")
         return an_order(choice=choice)
 
-    return Batch(folder / "batch.json", Work(lambda c: Runs(folder / c / "runs", c), order), jobs)
+    return Batch(
+        folder / "batch.json", Work(lambda c: PatientRuns(folder / c / "runs", c), order), jobs
+    )
 
 
 def go(batch, patients=PATIENTS):
@@ -83,7 +85,7 @@ def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
     def order(code, choice):
         return an_order(onset_s=500.0)
 
-    work = Work(lambda c: Runs(tmp_path / c, c), order)
+    work = Work(lambda c: PatientRuns(tmp_path / c, c), order)
     batch = Batch(tmp_path / "batch.json", work, Counting())
     assert go(batch, ["sub-A"]) == [("sub-A", "failed")]
     assert "500" in batch.rows[0].problem
@@ -95,7 +97,7 @@ def test_a_damaged_batch_is_none(tmp_path):
 
 
 def test_one_batch_at_a_time(tmp_path):
-    batch = make_batch(tmp_path, Jobs(at_once=1))
+    batch = make_batch(tmp_path, RunProcesses(at_once=1))
     batch.start(PATIENTS, METHOD)
     with pytest.raises(DataError, match="expected none on its way"):
         batch.start(PATIENTS, METHOD)
@@ -111,9 +113,9 @@ def test_a_killed_batch_resumes(tmp_path):
         "import patients_to_run\n"
         "patients_to_run.plain_files.cache_clear()\n"
         f"patients_to_run.plain_files = lambda: Path({str(plain_files())!r})\n"
-        "from epilens.review.jobs import Jobs\n"
+        "from epilens.review.jobs import RunProcesses\n"
         "from test_batch import PATIENTS, METHOD, make_batch\n"
-        "batch = make_batch(Path(sys.argv[1]), Jobs())\n"
+        "batch = make_batch(Path(sys.argv[1]), RunProcesses())\n"
         "batch.start(PATIENTS, METHOD)\nbatch.join()\n"
     )
     server = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *sys.path])

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 
 from epilens.core.errors import DataError
 from epilens.review.comparison import RankedContact, Ranking, compare
-from epilens.review.runs import Asked
-from epilens.review.service import told_comparison, told_contacts
+from epilens.review.runs import RunInputs
+from epilens.review.service import comparison_to_json, contacts_to_json
 
 
 def ranking(names, k=2):
@@ -49,10 +49,10 @@ def test_a_contact_that_was_left_out_shifts_nobody():
 
 def test_the_lists_call_contacts_as_the_page_does():
     names = ("EEG LA 03-Ref", "EEG LA 04-Ref", "POL B1", "EEG B1")
-    run = SimpleNamespace(ranking=ranking(names), asked=Asked("sub-P1", ()), number=1)
+    run = SimpleNamespace(ranking=ranking(names), asked=RunInputs("sub-P1", ()), number=1)
     short = ["LA03", "LA04", "POL B1", "EEG B1"]
-    assert [one["short"] for one in told_contacts(run)] == short
-    found = told_comparison(run, run, {})["contacts"]
+    assert [one["short"] for one in contacts_to_json(run)] == short
+    found = comparison_to_json(run, run, {})["contacts"]
     assert [(one["short"], one["name"]) for one in found] == list(zip(short, names, strict=True))
 
 

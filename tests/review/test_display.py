@@ -9,7 +9,7 @@ from recordings_to_review import FS, NAMES, write_edf
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import plain_file
-from epilens.review.display import Look, decimated, rows_of, screen
+from epilens.review.display import DisplaySettings, decimated, rows_of, screen
 from epilens.review.overview import Overview
 from epilens.review.signals import open_file
 
@@ -31,14 +31,14 @@ def shown(opened, look, start_s=20.0, seconds=2.0, columns=1000, bad=()):
 
 
 def test_as_recorded_without_filters_is_the_signal(opened, whole):
-    rows, made = shown(opened, Look())
+    rows, made = shown(opened, DisplaySettings())
     assert rows.names == NAMES
     assert (made.start_s, made.seconds, made.per_column) == (20.0, 2.0, 1)
     np.testing.assert_array_equal(made.values, whole[:, 10_000:11_000].astype(np.float32))
 
 
 def test_bipolar_rows_are_differences_of_neighbours_on_a_shaft(opened, whole):
-    rows, made = shown(opened, Look("bipolar"))
+    rows, made = shown(opened, DisplaySettings("bipolar"))
     assert len(rows.names) == 15
     assert rows.names[:2] == ("LA1-LA2", "LA2-LA3")
     assert "LA6-LB1" not in rows.names
@@ -48,7 +48,7 @@ def test_bipolar_rows_are_differences_of_neighbours_on_a_shaft(opened, whole):
 
 
 def test_the_average_leaves_bad_contacts_out(opened, whole):
-    _, made = shown(opened, Look("average"), bad={"LA1", "LA2", "LA3"})
+    _, made = shown(opened, DisplaySettings("average"), bad={"LA1", "LA2", "LA3"})
     part = whole[:, 10_000:11_000]
     np.testing.assert_allclose(made.values, part - part[3:].mean(axis=0), atol=1e-3)
     with pytest.raises(DataError, match="expected two or more contacts that are not bad, found 1"):
@@ -65,10 +65,10 @@ def power_at(x, hz):
 @pytest.mark.parametrize(
     ("look", "gone_hz", "left_hz"),
     [
-        (Look(high_hz=10.0), 2.0, 60.0),
-        (Look(low_hz=30.0), 120.0, 10.0),
-        (Look(notch_hz=50.0), 50.0, 80.0),
-        (Look(notch_hz=50.0), 100.0, 80.0),
+        (DisplaySettings(high_hz=10.0), 2.0, 60.0),
+        (DisplaySettings(low_hz=30.0), 120.0, 10.0),
+        (DisplaySettings(notch_hz=50.0), 50.0, 80.0),
+        (DisplaySettings(notch_hz=50.0), 100.0, 80.0),
     ],
 )
 def test_a_filter_takes_what_it_should_and_leaves_the_rest(opened, whole, look, gone_hz, left_hz):
@@ -81,7 +81,7 @@ def test_a_filter_takes_what_it_should_and_leaves_the_rest(opened, whole, look, 
 
 def test_a_filter_moves_nothing_in_time(opened, whole):
     """A low-passed screen correlates best with the signal at no shift."""
-    _, made = shown(opened, Look(low_hz=20.0), 62, 4, 2000)
+    _, made = shown(opened, DisplaySettings(low_hz=20.0), 62, 4, 2000)
     part = whole[0, 31_000:33_000]
     shifts = range(-10, 11)
     fits = [
@@ -93,7 +93,7 @@ def test_a_filter_moves_nothing_in_time(opened, whole):
 @pytest.mark.parametrize("high_hz", [0.1, 0.5, 1.0])
 def test_a_high_pass_is_the_usual_one_forwards_and_backwards(opened, whole, high_hz):
     """Against SciPy's own on the whole recording; the means of blocks are good to a few percent."""
-    _, made = shown(opened, Look(high_hz=high_hz), 40, 10, 5000)
+    _, made = shown(opened, DisplaySettings(high_hz=high_hz), 40, 10, 5000)
     sections = scipy.signal.butter(2, high_hz, "high", fs=FS, output="sos")
     usual = scipy.signal.sosfiltfilt(sections, whole, axis=1)[:, 20_000:25_000]
     error = np.abs(made.values - usual).max(axis=1) / usual.std(axis=1)
@@ -101,18 +101,18 @@ def test_a_high_pass_is_the_usual_one_forwards_and_backwards(opened, whole, high
 
 
 def test_the_margins_make_screens_agree_where_they_overlap(opened):
-    look = Look("recorded", 0.5, 70.0, 50.0)
+    look = DisplaySettings("recorded", 0.5, 70.0, 50.0)
     _, first = shown(opened, look, 20, 10, 5000)
     _, second = shown(opened, look, 25, 10, 5000)
     np.testing.assert_allclose(first.values[:, 2500:], second.values[:, :2500], atol=1.0)
 
 
 def test_a_screen_at_the_edges_of_the_file(opened, whole):
-    _, made = shown(opened, Look(high_hz=1.0), 0, 5, 2500)
+    _, made = shown(opened, DisplaySettings(high_hz=1.0), 0, 5, 2500)
     assert np.abs(made.values).max() < 2 * np.abs(whole).max()
-    _, last = shown(opened, Look(), 88, 10, 5000)
+    _, last = shown(opened, DisplaySettings(), 88, 10, 5000)
     assert last.seconds == 2.0
-    _, beyond = shown(opened, Look(), 90, 10, 5000)
+    _, beyond = shown(opened, DisplaySettings(), 90, 10, 5000)
     assert beyond.values.shape == (len(NAMES), 1)
 
 
@@ -145,7 +145,7 @@ def test_samples_that_are_not_there_are_zero(opened, monkeypatch):
     signal[0, 10:20] = np.nan
     signal[1, 5] = np.inf
     monkeypatch.setattr(type(opened), "read", lambda self, start, stop: signal[:, start:stop])
-    _, made = shown(opened, Look(high_hz=1.0), 0, 2, 1000)
+    _, made = shown(opened, DisplaySettings(high_hz=1.0), 0, 2, 1000)
     assert np.isfinite(made.values).all()
 
 

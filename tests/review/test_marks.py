@@ -11,65 +11,67 @@ from recordings_to_review import write_edf
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of
 from epilens.data.runs import read_onsets
-from epilens.review.marks import MarkBook, PatientMarks
-from epilens.review.session import set_desk
+from epilens.review.marks import MarkStore, PatientMarks
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 
 ONSET = {"onset_s": 60.1234, "uncertainty_s": 1.5, "type": "LVFA", "first": ["LA1", "LA2"]}
 
 
 @pytest.fixture
-def desk(tmp_path):
+def session(tmp_path):
     (tmp_path / "in").mkdir()
     write_edf(tmp_path / "in" / "a.edf", seconds=20)
-    return set_desk(cases_of([tmp_path / "in"], "P1"), tmp_path / "out")
+    return open_session(cases_of([tmp_path / "in"], "P1"), tmp_path / "out")
 
 
-def marked(desk, **changes):
-    name = desk.cases[0].files[0].name
+def marked(session, **changes):
+    name = session.cases[0].files[0].name
     return {"files": {name: {"onsets": [ONSET | changes]}}, "bad": {"LB3": "by eye"}}
 
 
-def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(desk):
-    book, name = MarkBook(desk), desk.cases[0].files[0].name
-    assert not (desk.out / "onsets.tsv").exists()
-    book.write("sub-P1", marked(desk), 0)
-    kept = json.loads((desk.out / "sub-P1" / "review.json").read_text())
+def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(session):
+    book, name = MarkStore(session), session.cases[0].files[0].name
+    assert not (session.out / "onsets.tsv").exists()
+    book.write("sub-P1", marked(session), 0)
+    kept = json.loads((session.out / "sub-P1" / "review.json").read_text())
     assert kept["revision"] == 1
     assert kept["files"][name]["onsets"][0]["onset_s"] == 60.123
-    assert read_onsets(desk.out / "onsets.tsv") == {("sub-P1", name): 60.123}
-    lines = (desk.out / "sub-P1" / "channels.tsv").read_text().splitlines()
+    assert read_onsets(session.out / "onsets.tsv") == {("sub-P1", name): 60.123}
+    lines = (session.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert lines == ["name\tstatus\tstatus_description", "LB3\tbad\tby eye"]
 
 
 @pytest.mark.parametrize(("typed", "written"), [({}, "n/a"), ({"uncertainty_s": 0}, "0.000")])
-def test_how_sure_is_empty_where_nobody_said(desk, typed, written):
-    name = desk.cases[0].files[0].name
+def test_how_sure_is_empty_where_nobody_said(session, typed, written):
+    name = session.cases[0].files[0].name
     tree = {"files": {name: {"onsets": [{"onset_s": 5} | typed]}}}
-    MarkBook(desk).write("sub-P1", tree, 0)
-    header, row = (line.split("\t") for line in (desk.out / "onsets.tsv").read_text().splitlines())
+    MarkStore(session).write("sub-P1", tree, 0)
+    header, row = (
+        line.split("\t") for line in (session.out / "onsets.tsv").read_text().splitlines()
+    )
     assert row[header.index("uncertainty_s")] == written
 
 
-def test_the_folder_is_complete_again_after_a_kill_between_two_files(desk):
-    MarkBook(desk).write("sub-P1", marked(desk), 0)
-    (desk.out / "onsets.tsv").unlink()
-    (desk.out / "sub-P1" / "channels.tsv").write_text("old")
-    (desk.out / "sub-P1" / ".review.json.halfwritten").write_text("{")
-    again = MarkBook(desk)
+def test_the_folder_is_complete_again_after_a_kill_between_two_files(session):
+    MarkStore(session).write("sub-P1", marked(session), 0)
+    (session.out / "onsets.tsv").unlink()
+    (session.out / "sub-P1" / "channels.tsv").write_text("old")
+    (session.out / "sub-P1" / ".review.json.halfwritten").write_text("{")
+    again = MarkStore(session)
     assert again.marks("sub-P1").bad == {"LB3": "by eye"}
-    assert "60.123" in (desk.out / "onsets.tsv").read_text()
-    assert "LB3" in (desk.out / "sub-P1" / "channels.tsv").read_text()
+    assert "60.123" in (session.out / "onsets.tsv").read_text()
+    assert "LB3" in (session.out / "sub-P1" / "channels.tsv").read_text()
 
 
-def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(desk, tmp_path):
-    MarkBook(desk).write("sub-P1", marked(desk), 0)
+def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tmp_path):
+    MarkStore(session).write("sub-P1", marked(session), 0)
     write_edf(tmp_path / "other.edf", seconds=20)
-    other = set_desk(cases_of([tmp_path / "other.edf"], "P2"), desk.out)
-    book = MarkBook(other)
+    other = open_session(cases_of([tmp_path / "other.edf"], "P2"), session.out)
+    book = MarkStore(other)
     name = other.cases[0].files[0].name
     book.write("sub-P2", {"files": {name: {"onsets": [{"onset_s": 5}]}}}, 0)
-    assert set(read_onsets(desk.out / "onsets.tsv").values()) == {60.123, 5.0}
+    assert set(read_onsets(session.out / "onsets.tsv").values()) == {60.123, 5.0}
 
 
 @pytest.mark.parametrize(
@@ -90,9 +92,9 @@ def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(desk, tmp_p
         ({"extra": 1}, "an object with known fields"),
     ],
 )
-def test_what_is_no_mark_is_refused(desk, changes, why):
+def test_what_is_no_mark_is_refused(session, changes, why):
     with pytest.raises(DataError, match=why):
-        PatientMarks.of(marked(desk, **changes))
+        PatientMarks.of(marked(session, **changes))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_what_are_no_marks_of_a_patient_is_refused(tree, why):
         PatientMarks.of(tree)
 
 
-def test_onsets_of_one_seizure_are_refused_and_told(desk):
+def test_onsets_of_one_seizure_are_refused_and_told(session):
     tree = {"files": {"a": {"onsets": [ONSET, ONSET | {"onset_s": 66}]}}}
     with pytest.raises(
         DataError, match=r"at least 10 s apart, found onsets at 60\.123 and 66\.000"
@@ -120,29 +122,29 @@ def test_onsets_of_one_seizure_are_refused_and_told(desk):
         PatientMarks.of(tree)
 
 
-def test_hostile_names_stay_text_in_the_tables(desk):
+def test_hostile_names_stay_text_in_the_tables(session):
     names = ["=HYPERLINK(0)1", "A\t1\nB", "<img src=x>"]
-    book = MarkBook(desk)
-    book.write("sub-P1", marked(desk, first=names) | {"bad": dict.fromkeys(names, "mains")}, 0)
-    lines = (desk.out / "sub-P1" / "channels.tsv").read_text().splitlines()
+    book = MarkStore(session)
+    book.write("sub-P1", marked(session, first=names) | {"bad": dict.fromkeys(names, "mains")}, 0)
+    lines = (session.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert len(lines) == 4
     assert all(len(line.split("\t")) == 3 for line in lines)
     assert "'=HYPERLINK(0)1\tbad\tmains" in lines
-    assert len(read_onsets(desk.out / "onsets.tsv")) == 1
+    assert len(read_onsets(session.out / "onsets.tsv")) == 1
 
 
-def test_marks_over_the_network(desk):
-    with make_review(desk) as server:
+def test_marks_over_the_network(session):
+    with make_review(session) as server:
         marks = told(server, "api/case/sub-P1/marks")
         assert (marks["revision"], marks["files"], marks["bad"]) == (0, {}, {})
-        status, saved = sent(server, "api/case/sub-P1/marks", marked(desk) | {"revision": 0})
+        status, saved = sent(server, "api/case/sub-P1/marks", marked(session) | {"revision": 0})
         assert (status, saved["revision"]) == (200, 1)
-        status, stale = sent(server, "api/case/sub-P1/marks", marked(desk) | {"revision": 0})
+        status, stale = sent(server, "api/case/sub-P1/marks", marked(session) | {"revision": 0})
         assert status == 409
         assert "another tab was faster" in stale["error"]
         status, refused = sent(server, "api/case/sub-P1/marks", {"revision": 1, "bad": [1]})
         assert (status, "contacts with a reason" in refused["error"]) == (400, True)
-        assert sent(server, "api/case/sub-P1/marks", marked(desk))[0] == 400
+        assert sent(server, "api/case/sub-P1/marks", marked(session))[0] == 400
         assert sent(server, "api/case/sub-P9/marks", {"revision": 0})[0] == 404
         assert sent(server, "api/case/..%2Fsub-P1/marks", {"revision": 0})[0] == 404
         (case,) = told(server, "api/cases")["cases"]

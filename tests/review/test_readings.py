@@ -9,14 +9,14 @@ import pytest
 
 from epilens.core.errors import ReadingError
 from epilens.review.reading_export import as_table, as_tree, page_with_readings, write_readings
-from epilens.review.readings import Judgement, Readings, initials, judgement_of
+from epilens.review.readings import Judgement, ReadingStore, initials, judgement_of
 
 CONTACTS = ("A1", "A2", "=cmd|0", "<b>B1</b>")
 
 
 @pytest.fixture
 def readings(tmp_path):
-    return Readings(tmp_path / "readings", "sub-X")
+    return ReadingStore(tmp_path / "readings", "sub-X")
 
 
 def said(word="agree", run=1, **others):
@@ -25,7 +25,7 @@ def said(word="agree", run=1, **others):
 
 def test_what_was_saved_is_there_after_opening_again(readings):
     saved = readings.save("jd", said(plan=("A1", "A2"), notes="früh\n<b>"), base=0)
-    again = Readings(readings.folder, "sub-X")
+    again = ReadingStore(readings.folder, "sub-X")
     assert again.readers == ["JD"]
     assert again.newest("JD") == saved
     assert (saved.revision, saved.version, saved.signed_on) == (1, 1, "")
@@ -43,7 +43,7 @@ def test_of_many_that_save_at_once_one_wins_and_the_others_are_told(readings):
 
     def save(word):
         try:
-            results.append(Readings(readings.folder, "sub-X").save("JD", said(word), 0))
+            results.append(ReadingStore(readings.folder, "sub-X").save("JD", said(word), 0))
         except ReadingError as error:
             results.append(str(error))
 

@@ -14,7 +14,7 @@ from recordings_to_review import NAMES, ONSET_S, write_edf
 
 from epilens.data.discovery import cases_of
 from epilens.data.runs import read_onsets
-from epilens.review.session import set_desk
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
@@ -46,7 +46,7 @@ def recording(tmp_path_factory):
 class Tab:
     """A tab of the viewer that remembers problems and requests."""
 
-    def __init__(self, browser, url, desk, at=0.0, **viewport):
+    def __init__(self, browser, url, session, at=0.0, **viewport):
         size = {"width": 1280, "height": 900} | viewport
         self.page = browser.new_page(viewport=size)
         self.page.set_default_timeout(WAIT_MS)
@@ -55,7 +55,7 @@ class Tab:
         self.page.on("pageerror", lambda e: self.problems.append(str(e)))
         self.page.on("dialog", lambda d: (self.problems.append("dialog"), d.dismiss()))
         self.page.on("request", lambda r: self.requests.append(r.url))
-        case = desk.cases[0]
+        case = session.cases[0]
         self.page.goto(f"{url}trace?case={case.code}&file={case.files[0].name}&at={at}")
         self.page.wait_for_selector("html[data-screen]")
         self.box = self.page.locator("#traces").bounding_box()
@@ -78,32 +78,32 @@ class Tab:
 
 
 @pytest.fixture
-def desk(recording, tmp_path):
-    return set_desk(cases_of([recording], "P1"), tmp_path / "out")
+def session(recording, tmp_path):
+    return open_session(cases_of([recording], "P1"), tmp_path / "out")
 
 
 @pytest.fixture
-def server(desk):
-    with make_review(desk) as server:
+def server(session):
+    with make_review(session) as server:
         yield server
 
 
 @pytest.fixture
-def tab(browser, server, desk):
-    tab = Tab(browser, server.url, desk, 55)
+def tab(browser, server, session):
+    tab = Tab(browser, server.url, session, 55)
     yield tab
     assert tab.problems == []
     assert all(url.startswith((server.url, "data:")) for url in tab.requests)
     tab.page.close()
 
 
-def kept(desk):
-    tree = json.loads((desk.out / "sub-P1" / "review.json").read_text())
-    marks = tree["files"].get(desk.cases[0].files[0].name, {"onsets": []})["onsets"]
+def kept(session):
+    tree = json.loads((session.out / "sub-P1" / "review.json").read_text())
+    marks = tree["files"].get(session.cases[0].files[0].name, {"onsets": []})["onsets"]
     return tree["revision"], marks, tree["bad"]
 
 
-def test_from_the_index_to_the_traces(browser, server, desk):
+def test_from_the_index_to_the_traces(browser, server, session):
     page = browser.new_page()
     page.set_default_timeout(WAIT_MS)
     page.goto(server.url)
@@ -116,12 +116,12 @@ def test_from_the_index_to_the_traces(browser, server, desk):
     page.close()
 
 
-def test_mark_move_describe_exclude_and_reload(tab, desk):
+def test_mark_move_describe_exclude_and_reload(tab, session):
     page = tab.page
     page.keyboard.press("o")
     tab.click(0.5, 3)
     tab.saved(1)
-    _, (mark,), _ = kept(desk)
+    _, (mark,), _ = kept(session)
     assert mark["onset_s"] == pytest.approx(60.0, abs=0.05)
     assert mark["made_from"] == "hand"
     page.mouse.move(tab.x(0.5), tab.y(5))
@@ -145,7 +145,7 @@ def test_mark_move_describe_exclude_and_reload(tab, desk):
     page.keyboard.press("b")
     tab.click(0.2, 8)
     tab.saved(7)
-    _, (mark,), bad = kept(desk)
+    _, (mark,), bad = kept(session)
     assert mark["onset_s"] == pytest.approx(61.0, abs=0.05)
     assert (mark["uncertainty_s"], mark["type"]) == (1.5, "LVFA")
     assert mark["first"] == ["LA2", "LA1"]
@@ -155,23 +155,23 @@ def test_mark_move_describe_exclude_and_reload(tab, desk):
     assert page.locator(".word").input_value() == "LVFA"
     assert "LB3: bad (by eye)" in page.locator("#channels").inner_text()
     assert "1. LA2" in page.locator("#onsets").inner_text()
-    assert set(read_onsets(desk.out / "onsets.tsv").values()) == {mark["onset_s"]}
+    assert set(read_onsets(session.out / "onsets.tsv").values()) == {mark["onset_s"]}
     page.get_by_text("good again").click()
     tab.saved(8)
     page.locator(".remove").click()
     tab.saved(9)
-    assert kept(desk)[1:] == ([], {})
+    assert kept(session)[1:] == ([], {})
 
 
-def test_suggestions_are_shown_and_taken_only_by_a_click(tab, desk):
+def test_suggestions_are_shown_and_taken_only_by_a_click(tab, session):
     page = tab.page
     page.wait_for_selector("html[data-suggested]")
     assert page.locator(".guess-row").count() >= 1
-    assert not (desk.out / "sub-P1" / "review.json").exists()
+    assert not (session.out / "sub-P1" / "review.json").exists()
     assert page.locator(".onset-row").count() == 0
     page.locator(".guess-row .take").first.click()
     tab.saved(1)
-    _, (mark,), _ = kept(desk)
+    _, (mark,), _ = kept(session)
     assert mark["made_from"] == "suggestion"
     assert mark["onset_s"] == pytest.approx(ONSET_S, abs=5)
 
@@ -214,8 +214,8 @@ def test_scroll_zoom_cursor_and_montages(tab):
     page.wait_for_selector('html[data-overview="1.000"]')
 
 
-def test_two_tabs_see_each_other_and_a_stale_change_is_refused(tab, browser, server, desk):
-    other = Tab(browser, server.url, desk, 55)
+def test_two_tabs_see_each_other_and_a_stale_change_is_refused(tab, browser, server, session):
+    other = Tab(browser, server.url, session, 55)
     # The other tab hears nothing of the first one's change, so its own is stale.
     other.page.route("**/marks", lambda r: r.abort() if r.request.method == "GET" else r.fallback())
     tab.page.keyboard.press("o")
@@ -224,28 +224,28 @@ def test_two_tabs_see_each_other_and_a_stale_change_is_refused(tab, browser, ser
     other.page.keyboard.press("b")
     other.click(0.2, 8)
     other.page.get_by_text("another tab was faster").wait_for()
-    assert kept(desk)[2] == {}
+    assert kept(session)[2] == {}
     other.page.unroute("**/marks")
     other.page.get_by_text("another tab changed this: revision 1").wait_for()
     assert other.page.locator(".onset-row").count() == 1
     other.click(0.2, 8)
     other.saved(2)
     tab.page.get_by_text("LB3: bad (by eye)").wait_for()
-    revision, onsets, bad = kept(desk)
+    revision, onsets, bad = kept(session)
     assert (revision, len(onsets), bad) == (2, 1, {"LB3": "by eye"})
     other.page.close()
 
 
 def test_hostile_names_are_text(browser, tmp_path):
     path = write_edf(tmp_path / "x.edf", HOSTILE, seconds=15)
-    desk = set_desk(cases_of([path], "P1"), tmp_path / "out")
-    with make_review(desk) as server:
-        tab = Tab(browser, server.url, desk)
+    session = open_session(cases_of([path], "P1"), tmp_path / "out")
+    with make_review(session) as server:
+        tab = Tab(browser, server.url, session)
         tab.page.keyboard.press("b")
         for row in range(len(HOSTILE)):
             tab.click(0.5, row, len(HOSTILE))
             tab.saved(row + 1)
-        assert set(kept(desk)[2]) == set(HOSTILE)
+        assert set(kept(session)[2]) == set(HOSTILE)
         assert tab.page.locator("img").count() == 0
         assert tab.page.locator("script").count() == 1
         assert "</script>2: bad (by eye)" in tab.page.locator("#channels").inner_text()
@@ -262,9 +262,9 @@ def serving(recording, out):
     return started, started.stdout.readline().strip()
 
 
-def test_a_killed_server_loses_at_most_the_last_click(browser, recording, desk):
-    process, url = serving(recording, desk.out)
-    tab = Tab(browser, url, desk, 55)
+def test_a_killed_server_loses_at_most_the_last_click(browser, recording, session):
+    process, url = serving(recording, session.out)
+    tab = Tab(browser, url, session, 55)
     tab.page.keyboard.press("o")
     tab.click(0.5, 3)
     tab.saved(1)
@@ -274,10 +274,10 @@ def test_a_killed_server_loses_at_most_the_last_click(browser, recording, desk):
     tab.click(0.2, 8)
     tab.page.get_by_text("Nothing was saved").wait_for()
     tab.page.close()
-    again, url = serving(recording, desk.out)
-    tab = Tab(browser, url, desk, 55)
+    again, url = serving(recording, session.out)
+    tab = Tab(browser, url, session, 55)
     assert tab.page.locator(".onset-row").count() == 1
-    assert kept(desk)[2] == {}
+    assert kept(session)[2] == {}
     tab.page.close()
     again.send_signal(signal.SIGINT)
     _, told = again.communicate(timeout=60)
@@ -285,9 +285,9 @@ def test_a_killed_server_loses_at_most_the_last_click(browser, recording, desk):
 
 
 def test_a_run_of_bids_on_a_phone(browser, tiny, tmp_path):
-    desk = set_desk(cases_of([sorted((tiny / "north").glob("sub-*"))[0]]), tmp_path / "out")
-    with make_review(desk) as server:
-        tab = Tab(browser, server.url, desk, 10, width=390, height=800)
+    session = open_session(cases_of([sorted((tiny / "north").glob("sub-*"))[0]]), tmp_path / "out")
+    with make_review(session) as server:
+        tab = Tab(browser, server.url, session, 10, width=390, height=800)
         assert tab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
         assert tab.problems == []
         tab.page.wait_for_function("() => !document.querySelector('#events p')")

@@ -9,10 +9,10 @@ from asking import asked, sent, told
 from patients_to_run import plain_files
 
 from epilens.data.discovery import cases_of
-from epilens.review.marks import MarkBook
-from epilens.review.rankers import choices, chosen
-from epilens.review.service import Bench
-from epilens.review.session import set_desk
+from epilens.review.marks import MarkStore
+from epilens.review.rankers import find_ranker, list_rankers
+from epilens.review.service import Service
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 from epilens.review.worker import work
 
@@ -22,15 +22,15 @@ METHOD = "line-length-change"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A review of one patient with two runs."""
-    desk = set_desk(cases_of([plain_files()], "P1"), tmp_path_factory.mktemp("review"))
-    with make_review(desk) as opened:
+    session = open_session(cases_of([plain_files()], "P1"), tmp_path_factory.mktemp("review"))
+    with make_review(session) as opened:
         files = [file["name"] for file in told(opened, "api/runs?case=sub-P1")["files"]]
-        bench = Bench(desk, MarkBook(desk))
+        service = Service(session, MarkStore(session))
         for revision, onset_s in enumerate((40.0, 50.0)):
             tree = {"files": {name: {"onsets": [{"onset_s": onset_s}]} for name in files}}
-            bench.book.write("sub-P1", tree, revision)
-            order = bench.order("sub-P1", chosen(choices(), METHOD))
-            work(bench.runs("sub-P1").begin(order.asked), order)
+            service.book.write("sub-P1", tree, revision)
+            order = service.order("sub-P1", find_ranker(list_rankers(), METHOD))
+            work(service.runs("sub-P1").begin(order.asked), order)
         yield opened
 
 

@@ -14,18 +14,18 @@ import pytest
 from patients_to_run import METHOD, an_order, case, marks, plain_files
 
 from epilens.core.errors import DataError
-from epilens.review.jobs import Jobs
-from epilens.review.rankers import choices, chosen
-from epilens.review.run_spec import Marks, Order, order
-from epilens.review.runs import Asked, Marked, Runs, differences
+from epilens.review.jobs import RunProcesses
+from epilens.review.rankers import find_ranker, list_rankers
+from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
+from epilens.review.runs import PatientRuns, RecordingOnsets, RunInputs, differences
 from epilens.review.worker import work
 
-ASKED = Asked("sub-P1", (Marked("file-a", (40.0,)),), ("A1",), "m", "M", "key")
+ASKED = RunInputs("sub-P1", (RecordingOnsets("file-a", (40.0,)),), ("A1",), "m", "M", "key")
 
 
 @pytest.fixture
 def runs(tmp_path):
-    return Runs(tmp_path / "runs", "sub-P1")
+    return PatientRuns(tmp_path / "runs", "sub-P1")
 
 
 def test_what_was_asked_is_kept(runs):
@@ -43,7 +43,7 @@ def test_no_two_runs_have_one_number(runs):
 
     def begin():
         together.wait()
-        taken.append(Runs(runs.folder, "sub-P1").begin(ASKED).number)
+        taken.append(PatientRuns(runs.folder, "sub-P1").begin(ASKED).number)
 
     threads = [threading.Thread(target=begin) for _ in range(12)]
     [thread.start() for thread in threads]
@@ -54,8 +54,8 @@ def test_no_two_runs_have_one_number(runs):
 def test_processes_share_no_number_either(runs):
     code = (
         "import sys\nfrom epilens.review.runs import *\n"
-        "runs = Runs(sys.argv[1], 'sub-P1')\n"
-        "print([runs.begin(Asked('sub-P1', ())).number for _ in range(20)])"
+        "runs = PatientRuns(sys.argv[1], 'sub-P1')\n"
+        "print([runs.begin(RunInputs('sub-P1', ())).number for _ in range(20)])"
     )
     command = [sys.executable, "-c", code, str(runs.folder)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -131,7 +131,7 @@ def test_a_defect_is_a_failed_run(runs, monkeypatch):
 
 
 def test_a_run_in_a_process_of_its_own(runs):
-    jobs = Jobs()
+    jobs = RunProcesses()
     run = jobs.start(runs, an_order())
     jobs.wait(run, 120)
     assert run.state.kind == "done"
@@ -139,7 +139,7 @@ def test_a_run_in_a_process_of_its_own(runs):
 
 
 def test_a_slow_run_of_this_server_is_not_taken_for_a_dead_one(runs):
-    jobs = Jobs()
+    jobs = RunProcesses()
     run = jobs.start(runs, an_order())
     (run.folder / "progress.json").write_text("{}")
     os.utime(run.folder / "progress.json", (0, 0))
@@ -151,7 +151,7 @@ def test_a_slow_run_of_this_server_is_not_taken_for_a_dead_one(runs):
 
 
 def test_a_run_can_be_stopped_and_others_wait_for_their_turn(runs):
-    jobs = Jobs(at_once=1)
+    jobs = RunProcesses(at_once=1)
     run = jobs.start(runs, an_order())
     with pytest.raises(DataError, match="expected at most 1 runs at a time"):
         jobs.start(runs, an_order())
@@ -170,7 +170,7 @@ def test_a_process_that_dies_is_a_failed_run_and_not_an_endless_one(runs, monkey
             [sys.executable, "-c", "raise SystemExit(3)"], stdin=subprocess.PIPE, text=True
         ),
     )
-    jobs = Jobs()
+    jobs = RunProcesses()
     run = jobs.start(runs, an_order())
     jobs.wait(run, 30)
     assert run.state.kind == "failed"
@@ -181,10 +181,11 @@ def test_a_run_ends_with_its_server(runs):
     """The server is killed: the child sees its pipe close, and goes."""
     code = (
         "import os, sys, time\n"
-        "from epilens.review.jobs import Jobs\nfrom epilens.review.run_spec import Order\n"
-        "from epilens.review.runs import Runs\n"
-        "jobs = Jobs()\n"
-        "jobs.start(Runs(sys.argv[1], 'sub-P1'), Order.of(sys.stdin.readline()))\n"
+        "from epilens.review.jobs import RunProcesses\n"
+        "from epilens.review.run_spec import RunSpec\n"
+        "from epilens.review.runs import PatientRuns\n"
+        "jobs = RunProcesses()\n"
+        "jobs.start(PatientRuns(sys.argv[1], 'sub-P1'), RunSpec.of(sys.stdin.readline()))\n"
         "print(next(iter(jobs._children.values())).pid, flush=True)\n"
         "time.sleep(60)\n"
     )
@@ -214,24 +215,27 @@ def _lives(pid):
 
 def test_an_order_survives_its_way_to_the_process():
     wanted = an_order()
-    assert Order.of(wanted.to_json()) == wanted
+    assert RunSpec.of(wanted.to_json()) == wanted
 
 
 def test_recordings_without_a_mark_keep_their_own_onset():
     first, second = case().files
-    wanted = order(case(), Marks({first.name: (40.0, 60.0)}), METHOD)
+    wanted = make_run_spec(case(), RunMarks({first.name: (40.0, 60.0)}), METHOD)
     assert wanted.pairs == (
         (str(first.path), 40.0),
         (str(first.path), 60.0),
         (str(second.path), None),
     )
-    assert wanted.asked.recordings == (Marked(first.name, (40.0, 60.0)), Marked(second.name))
+    assert wanted.asked.recordings == (
+        RecordingOnsets(first.name, (40.0, 60.0)),
+        RecordingOnsets(second.name),
+    )
 
 
 def test_the_key_changes_with_the_marks_the_method_and_the_files():
     key = an_order().asked.key
     assert an_order().asked.key == key
-    other = choices()[0]
+    other = list_rankers()[0]
     changed = [an_order(41.0), an_order(exclude=("A1",)), an_order(choice=other)]
     path = plain_files() / "Mustermann-1.edf"
     before = path.stat().st_mtime_ns
@@ -245,12 +249,16 @@ def test_the_key_changes_with_the_marks_the_method_and_the_files():
 def test_nothing_to_run():
     empty = replace(case(), files=())
     with pytest.raises(DataError, match="expected a recording with an onset, found none"):
-        order(empty, marks(), METHOD)
+        make_run_spec(empty, marks(), METHOD)
 
 
 def test_what_was_asked_otherwise_in_words():
-    old = Asked("sub-P1", (Marked("a", (40.0,)), Marked("b")), ("A1",), "m", "M")
-    new = Asked("sub-P1", (Marked("a", (41.5,)), Marked("c")), ("A2",), "n", "N")
+    old = RunInputs(
+        "sub-P1", (RecordingOnsets("a", (40.0,)), RecordingOnsets("b")), ("A1",), "m", "M"
+    )
+    new = RunInputs(
+        "sub-P1", (RecordingOnsets("a", (41.5,)), RecordingOnsets("c")), ("A2",), "n", "N"
+    )
     assert differences(old, new, {"a": "seizure.edf"}) == [
         "ranked by N, before by M",
         "seizure.edf: onset 41.500 s, before 40.000 s",
@@ -263,13 +271,13 @@ def test_what_was_asked_otherwise_in_words():
 
 
 def test_contacts_that_are_left_out_have_the_names_of_the_page():
-    old, new = (Asked("sub-P1", (), names) for names in ((), ("EEG LA 03-Ref",)))
+    old, new = (RunInputs("sub-P1", (), names) for names in ((), ("EEG LA 03-Ref",)))
     assert differences(old, new, {}) == ["LA03 is left out"]
     assert differences(new, old, {}) == ["LA03 is no longer left out"]
 
 
 def test_methods_without_training_can_be_chosen_and_chance_cannot():
-    known = choices()
+    known = list_rankers()
     ids = [one.id for one in known]
     assert ids[0] == "line-length-spread/shaft"
     assert known[0].default
@@ -282,15 +290,15 @@ def test_models_are_found_in_folders_and_broken_ones_say_so(tmp_path, the_saved_
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "model.json").write_text("{}")
     (tmp_path / "good").symlink_to(the_saved_model)
-    known = [one for one in choices([tmp_path, tmp_path / "good"]) if one.kind == "model"]
+    known = [one for one in list_rankers([tmp_path, tmp_path / "good"]) if one.kind == "model"]
     assert len(known) == 2
     broken, good = sorted(known, key=lambda one: not one.problem)
     assert broken.problem == "its model.json cannot be used"
     assert "simulated" in good.title
-    assert chosen(known, good.id) is good
+    assert find_ranker(known, good.id) is good
     for identity in (broken.id, str(the_saved_model), None, ["x"]):
         with pytest.raises(DataError, match="expected one of the methods and models"):
-            chosen(known, identity)
+            find_ranker(known, identity)
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +311,7 @@ def the_saved_model(tmp_path_factory):
 
 
 def test_a_run_with_a_model(runs, the_saved_model):
-    (model,) = [one for one in choices([the_saved_model]) if one.kind == "model"]
+    (model,) = [one for one in list_rankers([the_saved_model]) if one.kind == "model"]
     wanted = an_order(choice=model)
     run = runs.begin(wanted.asked)
     work(run, wanted)

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from epilens.core.errors import DataError
-from epilens.review.security import Limits
+from epilens.review.security import RequestLimits
 from epilens.review.server import LocalServer, data, posted
 
 
@@ -45,7 +45,9 @@ ROUTES = [
 
 @pytest.fixture(scope="module")
 def server():
-    with LocalServer(ROUTES, limits=Limits(body_bytes=1000, body_s=1, answer_s=1.5)) as server:
+    with LocalServer(
+        ROUTES, limits=RequestLimits(body_bytes=1000, body_s=1, answer_s=1.5)
+    ) as server:
         yield server
 
 

@@ -9,7 +9,7 @@ import pytest
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
-from epilens.review.session import set_desk
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
@@ -30,23 +30,23 @@ def browser():
         opened.close()
 
 
-def mark(desk, onset_s, revision=1, bad=()):
+def mark(session, onset_s, revision=1, bad=()):
     """As the trace viewer keeps it."""
-    (case,) = desk.cases
+    (case,) = session.cases
     files = {file.name: {"onsets": [{"onset_s": onset_s}]} for file in case.files}
-    path = desk.folder(case.code) / "review.json"
+    path = session.folder(case.code) / "review.json"
     path.parent.mkdir(exist_ok=True)
     tree = {"revision": revision, "files": files, "bad": dict.fromkeys(bad, "by eye")}
     path.write_text(json.dumps(tree))
 
 
 @pytest.fixture
-def desk(tmp_path):
+def session(tmp_path):
     (tmp_path / "in").mkdir()
     write_edf(tmp_path / "in" / "a.edf", HOSTILE)
-    desk = set_desk(cases_of([tmp_path / "in"], "P1"), tmp_path / "out")
-    mark(desk, 40.0)
-    return desk
+    session = open_session(cases_of([tmp_path / "in"], "P1"), tmp_path / "out")
+    mark(session, 40.0)
+    return session
 
 
 class Tab:
@@ -91,8 +91,8 @@ class Tab:
         self.revision(revision)
 
 
-def test_run_compare_read_sign_reload_and_a_second_reader(browser, desk):
-    with make_review(desk) as server:
+def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
+    with make_review(session) as server:
         tab = Tab(browser, server.url)
         tab.page.get_by_text("Run and read").click()
         tab.page.wait_for_selector("html[data-ready]")
@@ -102,7 +102,7 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, desk):
         frame.locator("#ranking tbody tr").first.wait_for(timeout=WAIT_MS)
         assert frame.locator("#ranking tbody tr").count() == 8
 
-        mark(desk, 50.0, 2, bad=('B"=4',))
+        mark(session, 50.0, 2, bad=('B"=4',))
         tab.run(2)
         tab.page.click("#tab-compare")
         tab.page.wait_for_selector("table.compare")
@@ -171,5 +171,5 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, desk):
         assert other.problems == []
         tab.context.close()
         other.context.close()
-    run = desk.folder("sub-P1") / "runs" / "0002" / "page"
+    run = session.folder("sub-P1") / "runs" / "0002" / "page"
     assert len(json.loads((run / "readings.json").read_text())["readings"]) == 3

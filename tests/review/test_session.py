@@ -12,8 +12,8 @@ from asking import asked, told
 from epilens.core.errors import DataError, EpilensError
 from epilens.data.discovery import cases_of
 from epilens.io.locks import alone_in
-from epilens.review.server import StaleError
-from epilens.review.session import Notebook, set_desk
+from epilens.review.server import ConflictError
+from epilens.review.session import Document, open_session
 from epilens.review.start import make_review
 
 
@@ -25,20 +25,20 @@ def only_numbers(tree):
 
 @pytest.fixture
 def notebook(tmp_path):
-    return Notebook(tmp_path / "folder" / "review.json", only_numbers)
+    return Document(tmp_path / "folder" / "review.json", only_numbers)
 
 
 def test_a_notebook_counts_its_changes(notebook):
     assert notebook.read().revision == 0
     assert notebook.write({"a": 1}, 0).revision == 1
     assert notebook.write({"a": 2}, 1).revision == 2
-    again = Notebook(notebook.path, only_numbers).read()
+    again = Document(notebook.path, only_numbers).read()
     assert (again.revision, again.tree) == (2, {"a": 2})
 
 
 def test_a_change_of_an_older_revision_is_refused_and_changes_nothing(notebook):
     notebook.write({"a": 1}, 0)
-    with pytest.raises(StaleError, match="another tab was faster"):
+    with pytest.raises(ConflictError, match="another tab was faster"):
         notebook.write({"a": 5}, 0)
     assert notebook.read().tree == {"a": 1}
 
@@ -72,10 +72,10 @@ def test_a_full_disk_is_told(notebook, monkeypatch):
 
 
 def test_a_second_process_is_kept_out(tmp_path, tiny):
-    desk = set_desk(cases_of([tiny]), tmp_path / "out")
+    session = open_session(cases_of([tiny]), tmp_path / "out")
     patient = str(sorted((tiny / "north").glob("sub-*"))[0])
-    command = [sys.executable, "-m", "epilens", "review", patient, "--out", str(desk.out)]
-    with alone_in(desk.out):
+    command = [sys.executable, "-m", "epilens", "review", patient, "--out", str(session.out)]
+    with alone_in(session.out):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -85,18 +85,18 @@ def test_a_second_process_is_kept_out(tmp_path, tiny):
 def test_a_folder_with_other_things_is_left_alone(tmp_path, tiny):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(EpilensError, match="expected a new or empty folder"):
-        set_desk(cases_of([tiny]), tmp_path)
+        open_session(cases_of([tiny]), tmp_path)
 
 
 def test_the_index_lists_patients_and_recordings(tmp_path, tiny):
-    desk = set_desk(cases_of([tiny]), tmp_path / "out")
-    with make_review(desk) as server:
+    session = open_session(cases_of([tiny]), tmp_path / "out")
+    with make_review(session) as server:
         answer, text = asked(server, "")
         assert answer.status == 200
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
         assert "Research use only" in text
         cases = told(server, "api/cases")["cases"]
-        assert [case["code"] for case in cases] == [case.code for case in desk.cases]
+        assert [case["code"] for case in cases] == [case.code for case in session.cases]
         assert str(tiny) not in json.dumps(cases)
         assert (
             asked(server, "static/index.js")[0]

@@ -12,7 +12,7 @@ from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_own, write_atomically
 from epilens.report.derivative import DISCLAIMER, KIND
 from epilens.report.markup import as_text
-from epilens.review.pages import facts_of, index, reports
+from epilens.review.pages import index, read_summary, reports
 
 TABLE = "group_participants"
 _COLUMNS = {
@@ -30,7 +30,7 @@ def summarise(out: Path) -> Path:
         raise DataError(
             f"{out}: expected localized patients, found none. Run the level participant first."
         )
-    facts = {name: facts_of(out, name) for name in reports(out)}
+    facts = {name: read_summary(out, name) for name in reports(out)}
     rows = [
         (name, *("n/a" if cell == "–" else cell for cell in told.cells))
         for name, told in facts.items()

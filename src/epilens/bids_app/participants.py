@@ -26,8 +26,8 @@ from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
 from epilens.report.derivative import files_of, write_around
-from epilens.review.rankers import Choice, choices
-from epilens.review.run_spec import Marks, Order, order
+from epilens.review.rankers import Ranker, list_rankers
+from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
@@ -44,7 +44,7 @@ class Job:
     patient: str
     root: Path
     out: Path
-    choice: Choice
+    choice: Ranker
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Outcome:
 def localize_all(
     root: Path,
     out: Path,
-    choice: Choice,
+    choice: Ranker,
     labels: Sequence[str] = (),
     jobs: int = 1,
     tick: Progress | StepFunction | None = None,
@@ -111,7 +111,7 @@ def patients_of(tree: BidsTree, labels: Sequence[str]) -> list[str]:
     return sorted(set(asked) or known, key=natural)
 
 
-def choice_of(model: Path | None, method: str) -> Choice:
+def choice_of(model: Path | None, method: str) -> Ranker:
     """What ranks contacts: a model, a method without training, or the usual one."""
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
@@ -121,8 +121,8 @@ def choice_of(model: Path | None, method: str) -> Choice:
 
         model = fetched(model)
         read_model_json(model)  # says what is wrong with it
-        return choices([model])[0]
-    known = {one.id: one for one in choices()}
+        return list_rankers([model])[0]
+    known = {one.id: one for one in list_rankers()}
     name = method or DEFAULT
     if name not in known:
         raise DataError(
@@ -136,7 +136,7 @@ def choice_of(model: Path | None, method: str) -> Choice:
 
 def localize_one(job: Job) -> Outcome:
     """One patient; bad input is its outcome, a place that cannot be written ends everything."""
-    orders: list[Order] = []
+    orders: list[RunSpec] = []
     try:
         _check(job)
         with lock_path(job.out / job.patient, _WAIT_S):
@@ -167,9 +167,9 @@ def _check(job: Job) -> None:
         )
 
 
-def _localize(job: Job, orders: list[Order]) -> Outcome:
+def _localize(job: Job, orders: list[RunSpec]) -> Outcome:
     (case,) = cases_of([job.root / job.patient])
-    wanted = order(case, Marks({}), job.choice)
+    wanted = make_run_spec(case, RunMarks({}), job.choice)
     orders.append(wanted)
     key = wanted.asked.key
     whole = all((job.out / name).is_file() for name in files_of(job.patient))
@@ -184,7 +184,7 @@ def _localize(job: Job, orders: list[Order]) -> Outcome:
     return outcome
 
 
-def _without_paths(text: str, job: Job, orders: Sequence[Order]) -> str:
+def _without_paths(text: str, job: Job, orders: Sequence[RunSpec]) -> str:
     for one in orders:
         text = one.without_files(text)
     return text.replace(str(job.root), "BIDS_DIR")

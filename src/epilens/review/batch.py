@@ -16,10 +16,10 @@ from typing import Any
 from epilens.core.errors import DataError, EpilensError
 from epilens.io.atomic import read_tree
 from epilens.io.outputs import write_atomically
-from epilens.review.jobs import Jobs
-from epilens.review.rankers import Choice
-from epilens.review.run_spec import Order
-from epilens.review.runs import Run, Runs, State
+from epilens.review.jobs import RunProcesses
+from epilens.review.rankers import Ranker
+from epilens.review.run_spec import RunSpec
+from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
 _LOOK_S = 0.2
 
@@ -39,14 +39,14 @@ class Row:
 class Work:
     """How a patient's run is made: by whom a batch is told about patients."""
 
-    runs: Callable[[str], Runs]
-    order: Callable[[str, Choice], Order]
+    runs: Callable[[str], PatientRuns]
+    order: Callable[[str, Ranker], RunSpec]
 
 
 class Batch:
     """The batch of a review; one at a time."""
 
-    def __init__(self, path: Path, work: Work, jobs: Jobs):
+    def __init__(self, path: Path, work: Work, jobs: RunProcesses):
         self._path, self._work, self._jobs = path, work, jobs
         self._lock, self._halt = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,7 +68,7 @@ class Batch:
         with self._lock:
             return tuple(self._rows.values())
 
-    def start(self, patients: Sequence[str], choice: Choice) -> None:
+    def start(self, patients: Sequence[str], choice: Ranker) -> None:
         """Begin, or resume: what is there with the same inputs is kept."""
         with self._lock:
             if self.is_running:
@@ -88,7 +88,7 @@ class Batch:
         if self._thread is not None:
             self._thread.join(timeout_s)
 
-    def _go(self, choice: Choice) -> None:
+    def _go(self, choice: Ranker) -> None:
         for code in tuple(self._rows):
             if self._halt.is_set():
                 return
@@ -100,7 +100,7 @@ class Batch:
                 why = f"It failed unexpectedly ({type(error).__name__}). Please report it."
                 self._set(Row(code, "failed", problem=why))
 
-    def _one(self, code: str, choice: Choice) -> Row:
+    def _one(self, code: str, choice: Ranker) -> Row:
         runs, order = self._work.runs(code), self._work.order(code, choice)
         there = runs.same(order.asked.key)
         if there is not None and _end_of(there).kind == "done":
@@ -129,7 +129,7 @@ class Batch:
         write_atomically(self._path, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
 
 
-def _end_of(run: Run) -> State:
+def _end_of(run: ReviewRun) -> RunState:
     """Wait for a run that somebody else may be making."""
     pause = threading.Event()
     while (state := run.state).kind == "running":

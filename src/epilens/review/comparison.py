@@ -73,7 +73,7 @@ def ranking_of(localized: Localization) -> Ranking:
 
 
 @dataclass(frozen=True)
-class Moved:
+class RankShift:
     """A contact in both rankings, or in one of them."""
 
     name: str
@@ -86,7 +86,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RankingComparison:
     """Two rankings side by side."""
 
     k: int
@@ -97,11 +97,11 @@ class Comparison:
     """Spearman's, over the contacts that both rank; None for fewer than two."""
     common: int
     largest_shift: int
-    contacts: tuple[Moved, ...]
+    contacts: tuple[RankShift, ...]
     """In the order of the new ranking, then what only the old one has."""
 
 
-def compare(old: Ranking, new: Ranking) -> Comparison:
+def compare(old: Ranking, new: Ranking) -> RankingComparison:
     """Old and new, contact by contact."""
     places = [{c.name: c.rank for c in ranking.contacts} for ranking in (old, new)]
     common = [name for name in new.names if name in places[0]]
@@ -111,14 +111,14 @@ def compare(old: Ranking, new: Ranking) -> Comparison:
     tops = [set(ranking.names[:k]) for ranking in (old, new)]
     gone = [name for name in old.names if name not in places[1]]
     ranks = np.array([[of[name] for name in common] for of in among], float)
-    return Comparison(
+    return RankingComparison(
         k=k,
         shared=len(tops[0] & tops[1]),
         correlation=spearman(ranks[0], ranks[1]) if len(common) > 1 else None,
         common=len(common),
         largest_shift=max((abs(shift) for shift in shifts.values()), default=0),
         contacts=tuple(
-            Moved(
+            RankShift(
                 name,
                 places[0].get(name),
                 places[1].get(name),

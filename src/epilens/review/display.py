@@ -33,7 +33,7 @@ Signal = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Rows:
+class MontageRows:
     """What is shown, row by row: contacts, or differences of two."""
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Look:
+class DisplaySettings:
     """How a screen looks; None: no such filter."""
 
     montage: str = "recorded"
@@ -76,7 +76,7 @@ class Screen:
     """1: these are the samples themselves; 2: the least and greatest of each column."""
 
 
-def rows_of(opened: OpenFile, montage: str, bad: Collection[str] = ()) -> Rows:
+def rows_of(opened: OpenFile, montage: str, bad: Collection[str] = ()) -> MontageRows:
     """The rows of a montage; contacts that are `bad` do not enter an average."""
     names, every = opened.contacts, np.arange(len(opened.contacts))
     shown = short_names(names)
@@ -93,10 +93,10 @@ def rows_of(opened: OpenFile, montage: str, bad: Collection[str] = ()) -> Rows:
                 f"average: expected two or more contacts that are not bad, found {len(usable)}. "
                 "Choose another montage."
             )
-    return Rows(names, shown, opened.shafts, alone, every, None, usable)
+    return MontageRows(names, shown, opened.shafts, alone, every, None, usable)
 
 
-def _bipolar(opened: OpenFile, shown: Sequence[str]) -> Rows:
+def _bipolar(opened: OpenFile, shown: Sequence[str]) -> MontageRows:
     pairs = neighbour_pairs(opened.contacts, {})
     # In the order of the screen; pairs come shaft by shaft already.
     pairs.sort()
@@ -106,7 +106,7 @@ def _bipolar(opened: OpenFile, shown: Sequence[str]) -> Rows:
             "none. Choose another montage."
         )
     names = opened.contacts
-    return Rows(
+    return MontageRows(
         names=tuple(f"{names[a]}-{names[b]}" for a, b in pairs),
         shown=tuple(f"{shown[a]}-{shown[b]}" for a, b in pairs),
         shafts=tuple(opened.shafts[a] for a, _ in pairs),
@@ -117,7 +117,11 @@ def _bipolar(opened: OpenFile, shown: Sequence[str]) -> Rows:
 
 
 def screen(
-    opened: OpenFile, rows: Rows, look: Look, interval_s: tuple[float, float], columns: int
+    opened: OpenFile,
+    rows: MontageRows,
+    look: DisplaySettings,
+    interval_s: tuple[float, float],
+    columns: int,
 ) -> Screen:
     """Read an interval (start, length) and make it ready for so many columns."""
     fs, (start_s, seconds) = opened.fs, interval_s
@@ -154,7 +158,7 @@ def _slices(rows: int) -> Iterator[slice]:
     return (slice(first, first + size) for first in range(0, rows, size))
 
 
-def _block(look: Look, fs: float) -> int:
+def _block(look: DisplaySettings, fs: float) -> int:
     """Samples whose mean shows what a high-pass takes away; 0: too few for that to be faster."""
     block = int(fs / (_OVERSAMPLED * look.high_hz)) if look.high_hz else 0
     return block if block >= 4 else 0
@@ -179,7 +183,7 @@ def without_slow(signal: Signal, high_hz: float, fs: float, block: int) -> Signa
     return np.subtract(blocks, fitted, out=fitted).reshape(rows, whole)[:, :samples]
 
 
-def _sections(look: Look, fs: float, high: bool) -> NDArray[np.float64] | None:
+def _sections(look: DisplaySettings, fs: float, high: bool) -> NDArray[np.float64] | None:
     """Second-order sections of all filters that the rate allows, one after the other."""
     parts = []
     if high and look.high_hz and look.high_hz < fs / 2:

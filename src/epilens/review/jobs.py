@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from epilens.core.errors import DataError
-from epilens.review.run_spec import Order
-from epilens.review.runs import Run, Runs, State
+from epilens.review.run_spec import RunSpec
+from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
 AT_ONCE = 2
 """Runs that a server makes at the same time."""
 
 
-class Jobs:
+class RunProcesses:
     """The processes of one server."""
 
     def __init__(self, at_once: int = AT_ONCE):
@@ -26,7 +26,7 @@ class Jobs:
         self._over: dict[Path, threading.Event] = {}
         self._closing = False
 
-    def start(self, runs: Runs, order: Order) -> Run:
+    def start(self, runs: PatientRuns, order: RunSpec) -> ReviewRun:
         """Begin a run, unless enough are on their way."""
         with self._lock:
             if len(self._children) >= self._at_once:
@@ -41,7 +41,7 @@ class Jobs:
         threading.Thread(target=self._attend, args=(run, child, order), daemon=True).start()
         return run
 
-    def _attend(self, run: Run, child: subprocess.Popen[str], order: Order) -> None:
+    def _attend(self, run: ReviewRun, child: subprocess.Popen[str], order: RunSpec) -> None:
         """Hand the order over, keep the pipe open until the child ends, and see how it ended."""
         assert child.stdin is not None
         with suppress(OSError):  # it may be gone already
@@ -62,14 +62,14 @@ class Jobs:
         with self._lock:
             return len(self._children) >= self._at_once
 
-    def state(self, run: Run) -> State:
+    def state(self, run: ReviewRun) -> RunState:
         """How far a run is; one of this server lives as long as its process, however slow."""
         with self._lock:
             here = run.folder in self._children
         state = run.state
         return replace(state, kind="running") if here and state.kind == "interrupted" else state
 
-    def stop(self, run: Run) -> None:
+    def stop(self, run: ReviewRun) -> None:
         """End a run of this server; what it would have been is not kept."""
         with self._lock:
             child = self._children.get(run.folder)
@@ -78,7 +78,7 @@ class Jobs:
         run.fail("It was stopped by the user.")
         child.kill()
 
-    def wait(self, run: Run, timeout_s: float | None = None) -> None:
+    def wait(self, run: ReviewRun, timeout_s: float | None = None) -> None:
         """Until a run of this server is over."""
         with self._lock:
             over = self._over.get(run.folder)

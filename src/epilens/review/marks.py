@@ -23,7 +23,7 @@ from epilens.data.sidecars import natural
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import write_atomically
 from epilens.report.derivative import DISCLAIMER, cell
-from epilens.review.session import Desk, Notebook, Noted
+from epilens.review.session import Document, DocumentRevision, Session
 
 MADE_FROM = ("hand", "suggestion", "annotation")
 _LONGEST_FILE_S = 1e7
@@ -123,33 +123,33 @@ class PatientMarks:
         }
 
 
-class MarkBook:
+class MarkStore:
     """The marks of all patients at a desk."""
 
-    def __init__(self, desk: Desk):
-        self._desk, self._lock = desk, threading.Lock()
+    def __init__(self, session: Session):
+        self._session, self._lock = session, threading.Lock()
         self._books = {
-            case.code: Notebook(
-                desk.folder(case.code) / "review.json", lambda tree: PatientMarks.of(tree).tree()
+            case.code: Document(
+                session.folder(case.code) / "review.json", lambda tree: PatientMarks.of(tree).tree()
             )
-            for case in desk.cases
+            for case in session.cases
         }
         for code in self._books:
             self._write_channels(code)
         self._write_onsets()
 
-    def read(self, code: str) -> Noted:
+    def read(self, code: str) -> DocumentRevision:
         """The marks of a patient with their revision."""
-        return self._books[self._desk.case(code).code].read()
+        return self._books[self._session.case(code).code].read()
 
     def marks(self, code: str) -> PatientMarks:
         """The marks of a patient."""
         return PatientMarks.of(self.read(code).tree)
 
-    def write(self, code: str, tree: dict[str, Any], revision: int) -> Noted:
+    def write(self, code: str, tree: dict[str, Any], revision: int) -> DocumentRevision:
         """Replace the marks of a patient, and the tables that are made of them."""
         with self._lock:
-            noted = self._books[self._desk.case(code).code].write(tree, revision)
+            noted = self._books[self._session.case(code).code].write(tree, revision)
             try:
                 self._write_channels(code)
                 self._write_onsets()
@@ -162,18 +162,20 @@ class MarkBook:
 
     def _write_channels(self, code: str) -> None:
         rows = [(name, "bad", why) for name, why in self.marks(code).bad.items()]
-        path = self._desk.folder(code) / "channels.tsv"
+        path = self._session.folder(code) / "channels.tsv"
         if rows or path.exists():
             _write_table(path, ("name", "status", "status_description"), rows)
 
     def _write_onsets(self) -> None:
         """Of every patient of the folder, also of those that are not at the desk today."""
         rows = []
-        for path in sorted(self._desk.out.glob("sub-*/review.json"), key=lambda p: natural(str(p))):
-            book = Notebook(path, lambda tree: PatientMarks.of(tree).tree())
+        for path in sorted(
+            self._session.out.glob("sub-*/review.json"), key=lambda p: natural(str(p))
+        ):
+            book = Document(path, lambda tree: PatientMarks.of(tree).tree())
             for run, marks in PatientMarks.of(book.read().tree).files.items():
                 rows += [_onset_row(path.parent.name, run, mark) for mark in marks.onsets]
-        path = self._desk.out / "onsets.tsv"
+        path = self._session.out / "onsets.tsv"
         if rows or path.exists():
             _write_table(path, _COLUMNS, rows)
 

@@ -71,7 +71,7 @@ def view(folder: str | Path, port: int, tell: Callable[[str], None]) -> None:
 
 def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
     """The index as text; with its own style where no server is, and markup after the table."""
-    told = {name: facts_of(folder, name) for name in reports(folder)}
+    told = {name: read_summary(folder, name) for name in reports(folder)}
     rows = "\n".join(_row(name, facts) for name, facts in told.items())
     simulated = any(facts.simulated for facts in told.values())
     note = f'<p class="simulated">{as_text(SIMULATED)}</p>\n' if simulated else ""
@@ -93,7 +93,7 @@ _TITLES = ("Patient", "Scores from", "Seizures", "Leading contacts", "To know fi
 
 
 @dataclass(frozen=True)
-class Facts:
+class PatientSummary:
     """What the index tells of a patient."""
 
     source: str
@@ -108,7 +108,7 @@ class Facts:
         return (self.source, self.seizures, self.leading, self.to_know)
 
 
-def _row(name: str, facts: Facts) -> str:
+def _row(name: str, facts: PatientSummary) -> str:
     link = f'<a href="{as_text(name)}.html">{as_text(name)}</a>'
     told = [link, *(as_text(cell[:500]) for cell in facts.cells)]
     return (
@@ -121,15 +121,15 @@ def _row(name: str, facts: Facts) -> str:
     )
 
 
-def facts_of(folder: Path, name: str) -> Facts:
+def read_summary(folder: Path, name: str) -> PatientSummary:
     """What is told of a patient; what cannot be read costs this patient its words, no other."""
     try:
         return _facts(folder, name)
     except Exception:  # whatever somebody put there
-        return Facts("–", "–", "–", "the table beside this page cannot be read")
+        return PatientSummary("–", "–", "–", "the table beside this page cannot be read")
 
 
-def _facts(folder: Path, name: str) -> Facts:
+def _facts(folder: Path, name: str) -> PatientSummary:
     """What the sidecar and table beside a page say."""
     stem = folder / name / "ieeg" / f"{name}_desc-epilens_contacts"
     about = json.loads(_inside(folder, stem.with_suffix(".json")))
@@ -140,7 +140,9 @@ def _facts(folder: Path, name: str) -> Facts:
     first = ("simulated; " if simulated else "") + ("abstained: " if about["Abstained"] else "")
     told = first + str(cautions[0] if cautions else "–")
     seizures = str(len(about["Seizures"]))
-    return Facts(str(about["Source"]["title"]), seizures, ", ".join(leading), told, simulated)
+    return PatientSummary(
+        str(about["Source"]["title"]), seizures, ", ".join(leading), told, simulated
+    )
 
 
 def _inside(folder: Path, path: Path) -> str:

@@ -13,7 +13,7 @@ from epilens.plan import SHAFT
 
 
 @dataclass(frozen=True)
-class Choice:
+class Ranker:
     """A method or model to be chosen."""
 
     id: str
@@ -28,13 +28,13 @@ class Choice:
     default: bool = False
 
 
-def choices(folders: Iterable[str | Path] = ()) -> tuple[Choice, ...]:
+def list_rankers(folders: Iterable[str | Path] = ()) -> tuple[Ranker, ...]:
     """Models that lie in these folders, then methods without training; the usual one is marked."""
     models = [_model(folder) for folder in _model_folders(folders)]
     return (*models, *_methods())
 
 
-def chosen(known: Sequence[Choice], identity: object) -> Choice:
+def find_ranker(known: Sequence[Ranker], identity: object) -> Ranker:
     """The choice of this id: whatever else was sent never becomes a path."""
     for one in known:
         if one.id == identity and not one.problem:
@@ -45,12 +45,12 @@ def chosen(known: Sequence[Choice], identity: object) -> Choice:
     )
 
 
-def _methods() -> list[Choice]:
+def _methods() -> list[Ranker]:
     from epilens.methods import METHODS
 
     rows = [METHODS[DEFAULT], *(row for row in METHODS.values() if row.training_free)]
     return [
-        Choice(
+        Ranker(
             row.name,
             row.title,
             "method",
@@ -74,7 +74,7 @@ def _model_folders(folders: Iterable[str | Path]) -> list[Path]:
     return list(found)
 
 
-def _model(folder: Path) -> Choice:
+def _model(folder: Path) -> Ranker:
     from epilens.networks.model import read_model_json
 
     identity = f"model-{hashlib.sha256(str(folder).encode(errors='replace')).hexdigest()[:12]}"
@@ -82,7 +82,7 @@ def _model(folder: Path) -> Choice:
         about = read_model_json(folder).get("about", {})
         simulated = isinstance(about, dict) and about.get("simulated")
         note = " (trained on simulated patients)" if simulated else ""
-        return Choice(identity, f"model {folder.name}{note}", "model", str(folder))
+        return Ranker(identity, f"model {folder.name}{note}", "model", str(folder))
     except ModelError:
         why = "its model.json cannot be used"
-        return Choice(identity, f"model {folder.name}", "model", str(folder), why)
+        return Ranker(identity, f"model {folder.name}", "model", str(folder), why)

@@ -18,7 +18,7 @@ from epilens.io.outputs import write_atomically
 from epilens.report.derivative import DISCLAIMER, cell
 from epilens.report.markup import as_text
 from epilens.review.agreement import Agreement, agreement
-from epilens.review.readings import WORDS, Reading, Readings, answers, plans
+from epilens.review.readings import WORDS, Reading, ReadingStore, answers, plans
 
 IN_PLAN = ("in", "out")
 _COLUMNS = (
@@ -37,7 +37,7 @@ def agreements(
     }
 
 
-def as_tree(readings: Readings, run: int, contacts: Sequence[str]) -> dict[str, Any]:
+def as_tree(readings: ReadingStore, run: int, contacts: Sequence[str]) -> dict[str, Any]:
     """All that was signed for a patient, and the agreement on one run; plain JSON."""
     signed = readings.last_signed()
     found = agreements(signed, run, contacts)
@@ -56,7 +56,7 @@ def as_tree(readings: Readings, run: int, contacts: Sequence[str]) -> dict[str, 
     }
 
 
-def as_table(readings: Readings, run: int, contacts: Sequence[str]) -> str:
+def as_table(readings: ReadingStore, run: int, contacts: Sequence[str]) -> str:
     """A row per contact and reader of the run, by their last signed version."""
     rows: list[list[str]] = []
     for reader, one in readings.last_signed().items():
@@ -71,7 +71,7 @@ def as_table(readings: Readings, run: int, contacts: Sequence[str]) -> str:
     return to_tsv(_COLUMNS, rows)
 
 
-def write_readings(folder: Path, readings: Readings, run: int, contacts: Sequence[str]) -> None:
+def write_readings(folder: Path, readings: ReadingStore, run: int, contacts: Sequence[str]) -> None:
     """`readings.json` and `readings.tsv` beside the page of a run."""
     for _ in range(3):  # somebody who signs meanwhile is not left out
         before = readings.last_signed()
@@ -84,7 +84,7 @@ def write_readings(folder: Path, readings: Readings, run: int, contacts: Sequenc
             break
 
 
-def page_with_readings(page: str, readings: Readings, run: int, contacts: Sequence[str]) -> str:
+def page_with_readings(page: str, readings: ReadingStore, run: int, contacts: Sequence[str]) -> str:
     """The page of a run with what was signed about it, as text without script; notes stay out."""
     signed = {r: one for r, one in readings.last_signed().items() if one.judgement.run == run}
     if not signed:

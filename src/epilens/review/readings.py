@@ -126,7 +126,7 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-class Readings:
+class ReadingStore:
     """The readings of one patient, in a folder of their own."""
 
     def __init__(self, folder: str | Path, patient: str):

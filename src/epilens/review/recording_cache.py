@@ -16,7 +16,7 @@ from epilens.data.channel_suggestions import ChannelSuggestion, suggest_channels
 from epilens.data.chunked_reader import Source
 from epilens.data.onset_finder import OnsetCandidate, candidates_of
 from epilens.review.overview import REST, Foreground, Overview
-from epilens.review.session import Desk
+from epilens.review.session import Session
 from epilens.review.signals import OpenFile, open_file
 
 _MOST_OPEN = 4
@@ -38,7 +38,7 @@ class Suggestions:
 
 
 @dataclass
-class OpenCase:
+class CachedRecording:
     """One open recording."""
 
     opened: OpenFile
@@ -47,20 +47,20 @@ class OpenCase:
     closed: bool = False
 
 
-class Shelf:
+class RecordingCache:
     """The few recordings that were looked at last; others are closed."""
 
-    def __init__(self, desk: Desk):
-        self._desk, self._lock, self.foreground = desk, threading.Lock(), Foreground()
-        self._open: OrderedDict[tuple[str, str], OpenCase] = OrderedDict()
+    def __init__(self, session: Session):
+        self._session, self._lock, self.foreground = session, threading.Lock(), Foreground()
+        self._open: OrderedDict[tuple[str, str], CachedRecording] = OrderedDict()
 
-    def take(self, code: str, name: str) -> OpenCase:
+    def take(self, code: str, name: str) -> CachedRecording:
         """A recording, opened if it is not."""
         key = (code, name)
         with self._lock:
             if key not in self._open:
-                opened = open_file(self._desk.file(code, name))
-                self._open[key] = OpenCase(opened, Overview(opened, self.foreground))
+                opened = open_file(self._session.file(code, name))
+                self._open[key] = CachedRecording(opened, Overview(opened, self.foreground))
                 work = (self._open[key], self.foreground)
                 threading.Thread(target=_suggest, args=work, daemon=True).start()
                 self._open[key].overview.start()
@@ -87,7 +87,7 @@ def source_of(opened: OpenFile, foreground: Foreground) -> Source:
     return Source(opened.file.name, names, opened.fs, opened.samples, 0.0, read)
 
 
-def _suggest(case: OpenCase, foreground: Foreground) -> None:
+def _suggest(case: CachedRecording, foreground: Foreground) -> None:
     """Look for channels, then for onsets; a recording that is put away is read no further."""
     told = case.suggestions
     total, seen, began = [1], [0], [time.thread_time()]

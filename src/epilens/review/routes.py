@@ -15,33 +15,33 @@ from starlette.routing import BaseRoute, Route
 from epilens.core.errors import DataError, ReadingError
 from epilens.review.reading_export import as_table, as_tree, page_with_readings, write_readings
 from epilens.review.readings import SupersededError, initials, judgement_of
-from epilens.review.runs import Run
+from epilens.review.runs import ReviewRun
 from epilens.review.security import FOREIGN
-from epilens.review.server import AbsentError, StaleError, data, markup, page, posted
+from epilens.review.server import ConflictError, NotFoundError, data, markup, page, posted
 from epilens.review.service import (
-    Bench,
+    Service,
+    comparison_to_json,
     has_signed,
-    told_comparison,
-    told_queue,
-    told_reading,
-    told_readings,
-    told_run,
-    told_runs,
+    queue_to_json,
+    reading_to_json,
+    readings_to_json,
+    run_to_json,
+    runs_to_json,
 )
 
-Change = Callable[[Bench, dict[str, Any]], Any]
+Change = Callable[[Service, dict[str, Any]], Any]
 
 
-def bench_routes(bench: Bench) -> list[BaseRoute]:
+def service_routes(service: Service) -> list[BaseRoute]:
     """Pages, data, changes and files of the bench."""
 
-    def get(tell: Callable[[Bench, Request], Response]) -> Callable[[Request], Response]:
-        return lambda request: tell(bench, request)
+    def get(tell: Callable[[Service, Request], Response]) -> Callable[[Request], Response]:
+        return lambda request: tell(service, request)
 
     def post(change: Change) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             tree = await posted(request)
-            return data(await run_in_threadpool(change, bench, tree))
+            return data(await run_in_threadpool(change, service, tree))
 
         return answer
 
@@ -51,7 +51,7 @@ def bench_routes(bench: Bench) -> list[BaseRoute]:
         Route("/api/runs", get(_runs)),
         Route("/api/compare", get(_compare)),
         Route("/api/readings", get(_readings)),
-        Route("/api/queue", get(lambda bench, request: data(told_queue(bench)))),
+        Route("/api/queue", get(lambda service, request: data(queue_to_json(service)))),
         Route("/run/{code}/{number}.html", get(_page)),
         Route("/export/{code}/{number}/{name}", get(_export)),
         Route("/api/run", post(_start), methods=["POST"]),
@@ -61,30 +61,30 @@ def bench_routes(bench: Bench) -> list[BaseRoute]:
     ]
 
 
-def _choices(bench: Bench, request: Request) -> Response:
+def _choices(service: Service, request: Request) -> Response:
     # Where a model lies is nobody's business: its id is enough.
-    return data([{k: v for k, v in asdict(c).items() if k != "source"} for c in bench.choices])
+    return data([{k: v for k, v in asdict(c).items() if k != "source"} for c in service.choices])
 
 
-def _runs(bench: Bench, request: Request) -> Response:
-    return data(told_runs(bench, _asked(request, "case")))
+def _runs(service: Service, request: Request) -> Response:
+    return data(runs_to_json(service, _asked(request, "case")))
 
 
-def _compare(bench: Bench, request: Request) -> Response:
+def _compare(service: Service, request: Request) -> Response:
     code = _asked(request, "case")
-    old, new = (bench.run(code, _asked(request, which)) for which in ("old", "new"))
-    return data(told_comparison(old, new, bench.shown(code)))
+    old, new = (service.run(code, _asked(request, which)) for which in ("old", "new"))
+    return data(comparison_to_json(old, new, service.shown(code)))
 
 
-def _readings(bench: Bench, request: Request) -> Response:
-    run = bench.run(_asked(request, "case"), _asked(request, "run"))
+def _readings(service: Service, request: Request) -> Response:
+    run = service.run(_asked(request, "case"), _asked(request, "run"))
     reader = request.query_params.get("reader", "")
-    return data(told_readings(bench, run, initials(reader) if reader else ""))
+    return data(readings_to_json(service, run, initials(reader) if reader else ""))
 
 
-def _page(bench: Bench, request: Request) -> Response:
+def _page(service: Service, request: Request) -> Response:
     """The page of a run, in an origin of its own."""
-    return markup(_text_of(_of_path(bench, request)), FOREIGN)
+    return markup(_text_of(_of_path(service, request)), FOREIGN)
 
 
 _EXPORTS = {
@@ -94,12 +94,12 @@ _EXPORTS = {
 }
 
 
-def _export(bench: Bench, request: Request) -> Response:
+def _export(service: Service, request: Request) -> Response:
     """What was signed, as a file to be kept, for those who signed."""
-    run, name = _of_path(bench, request), request.path_params["name"]
-    readings, contacts = bench.readings(run.asked.patient), run.ranking.names
+    run, name = _of_path(service, request), request.path_params["name"]
+    readings, contacts = service.readings(run.asked.patient), run.ranking.names
     if name not in _EXPORTS:
-        raise AbsentError(f"export: expected {', '.join(_EXPORTS)}, found another name.")
+        raise NotFoundError(f"export: expected {', '.join(_EXPORTS)}, found another name.")
     if not has_signed(readings, initials(_asked(request, "reader"))):
         raise ReadingError(
             "export: expected the initials of a reader who has signed, found others. Sign your "
@@ -119,20 +119,20 @@ def _export(bench: Bench, request: Request) -> Response:
     return response
 
 
-def _start(bench: Bench, tree: dict[str, Any]) -> Any:
-    return told_run(bench, bench.start(_word(tree, "case"), tree.get("choice")), {})
+def _start(service: Service, tree: dict[str, Any]) -> Any:
+    return run_to_json(service, service.start(_word(tree, "case"), tree.get("choice")), {})
 
 
-def _stop(bench: Bench, tree: dict[str, Any]) -> Any:
-    bench.jobs.stop(bench.run(_word(tree, "case"), tree.get("run")))
+def _stop(service: Service, tree: dict[str, Any]) -> Any:
+    service.jobs.stop(service.run(_word(tree, "case"), tree.get("run")))
     return {}
 
 
-def _read(bench: Bench, tree: dict[str, Any]) -> Any:
+def _read(service: Service, tree: dict[str, Any]) -> Any:
     """Save, sign or amend the reading of one reader."""
-    run, reader = bench.run(_word(tree, "case"), tree.get("run")), initials(tree.get("reader"))
+    run, reader = service.run(_word(tree, "case"), tree.get("run")), initials(tree.get("reader"))
     base, act, names = tree.get("base"), tree.get("act"), run.ranking.names
-    readings = bench.readings(run.asked.patient)
+    readings = service.readings(run.asked.patient)
     if not isinstance(base, int) or isinstance(base, bool):
         raise ReadingError("reading: expected the revision that it is made on. Reload.")
     acts: dict[Any, Callable[[], Any]] = {
@@ -147,29 +147,29 @@ def _read(bench: Bench, tree: dict[str, Any]) -> Any:
     try:
         saved = acts[act]()
     except SupersededError as error:
-        raise StaleError(str(error)) from None
+        raise ConflictError(str(error)) from None
     if act == "sign":
         write_readings(run.page.parent, readings, run.number, names)
-    return told_reading(saved)
+    return reading_to_json(saved)
 
 
-def _batch(bench: Bench, tree: dict[str, Any]) -> Any:
+def _batch(service: Service, tree: dict[str, Any]) -> Any:
     if tree.get("act") == "start":
-        bench.start_batch(tree.get("choice"))
+        service.start_batch(tree.get("choice"))
     elif tree.get("act") == "stop":
-        bench.batch.stop()
+        service.batch.stop()
     else:
         raise DataError("batch: expected to start or to stop, found another word. Reload.")
-    return told_queue(bench)
+    return queue_to_json(service)
 
 
-def _of_path(bench: Bench, request: Request) -> Run:
-    return bench.run(request.path_params["code"], request.path_params["number"])
+def _of_path(service: Service, request: Request) -> ReviewRun:
+    return service.run(request.path_params["code"], request.path_params["number"])
 
 
-def _text_of(run: Run) -> str:
+def _text_of(run: ReviewRun) -> str:
     if run.state.kind != "done" or not run.page.is_file():
-        raise AbsentError(f"run {run.number}: expected a page, found none yet.")
+        raise NotFoundError(f"run {run.number}: expected a page, found none yet.")
     return run.page.read_text(encoding="utf-8")
 
 

@@ -12,12 +12,12 @@ from epilens.core.errors import DataError
 from epilens.core.provenance import code_digest, digest_of
 from epilens.data.discovery import Case, TraceFile
 from epilens.localization import Request
-from epilens.review.rankers import Choice
-from epilens.review.runs import Asked, Marked
+from epilens.review.rankers import Ranker
+from epilens.review.runs import RecordingOnsets, RunInputs
 
 
 @dataclass(frozen=True)
-class Marks:
+class RunMarks:
     """What was marked for a patient, as it is now."""
 
     onsets_s: Mapping[str, tuple[float, ...]]
@@ -26,10 +26,10 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Order:
+class RunSpec:
     """A run to be made."""
 
-    asked: Asked
+    asked: RunInputs
     source: str
     """Name of a method, or folder of a model."""
     pairs: tuple[tuple[str, float | None], ...]
@@ -42,14 +42,14 @@ class Order:
         return json.dumps(asdict(self)) + "\n"
 
     @classmethod
-    def of(cls, text: str) -> Order:
+    def of(cls, text: str) -> RunSpec:
         """What `to_json` wrote."""
         tree: dict[str, Any] = json.loads(text)
         asked = tree.pop("asked")
         marked = tuple(
-            Marked(one["file"], tuple(one["onsets_s"])) for one in asked.pop("recordings")
+            RecordingOnsets(one["file"], tuple(one["onsets_s"])) for one in asked.pop("recordings")
         )
-        kept = Asked(recordings=marked, exclude=tuple(asked.pop("exclude")), **asked)
+        kept = RunInputs(recordings=marked, exclude=tuple(asked.pop("exclude")), **asked)
         pairs = tuple((path, onset_s) for path, onset_s in tree.pop("pairs"))
         return cls(asked=kept, pairs=pairs, **tree)
 
@@ -70,7 +70,7 @@ class Order:
         return text
 
 
-def order(case: Case, marks: Marks, choice: Choice) -> Order:
+def make_run_spec(case: Case, marks: RunMarks, choice: Ranker) -> RunSpec:
     """The run of a patient with its marks as they are now.
 
     Recordings without a mark keep the onset of their file or dataset; those of a dataset that are
@@ -87,15 +87,15 @@ def order(case: Case, marks: Marks, choice: Choice) -> Order:
             f"{case.code}: expected a recording with an onset, found none. Mark one, or check that "
             "the files are there."
         )
-    asked = Asked(
+    asked = RunInputs(
         patient=case.code,
-        recordings=tuple(Marked(file.name, onsets_s) for file, _, onsets_s in used),
+        recordings=tuple(RecordingOnsets(file.name, onsets_s) for file, _, onsets_s in used),
         exclude=tuple(sorted(marks.exclude)),
         choice=choice.id,
         title=choice.title,
     )
     key = _key(asked, choice, [file for file, _, _ in used])
-    return Order(
+    return RunSpec(
         asked=replace(asked, key=key),
         source=choice.source,
         pairs=tuple((str(path), at) for _, path, onsets_s in used for at in onsets_s or (None,)),
@@ -103,7 +103,7 @@ def order(case: Case, marks: Marks, choice: Choice) -> Order:
     )
 
 
-def _key(asked: Asked, choice: Choice, files: Iterable[TraceFile]) -> str:
+def _key(asked: RunInputs, choice: Ranker, files: Iterable[TraceFile]) -> str:
     """Digest of what was asked, of the files as they are now, and of the code."""
     model = Path(choice.source) / "model.json" if choice.kind == "model" else None
     return digest_of(

@@ -28,7 +28,7 @@ STALE_S = 60.0
 
 
 @dataclass(frozen=True)
-class Marked:
+class RecordingOnsets:
     """A recording as it was marked when the run began."""
 
     file: str
@@ -38,11 +38,11 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunInputs:
     """What a run was asked for."""
 
     patient: str
-    recordings: tuple[Marked, ...]
+    recordings: tuple[RecordingOnsets, ...]
     exclude: tuple[str, ...] = ()
     choice: str = ""
     title: str = ""
@@ -51,7 +51,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class State:
+class RunState:
     """How far a run is."""
 
     kind: str
@@ -64,14 +64,14 @@ class State:
 
 
 @dataclass(frozen=True)
-class Run:
+class ReviewRun:
     """One run of a patient."""
 
     folder: Path
     number: int
     begun_at: str
     software: str
-    asked: Asked
+    asked: RunInputs
 
     @property
     def page(self) -> Path:
@@ -79,19 +79,19 @@ class Run:
         return self.folder / "page" / f"{self.asked.patient}.html"
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunState:
         """How far it is, from its files alone."""
         if (self.folder / "ranking.json").exists():
-            return State("done")
+            return RunState("done")
         failed = _read(self.folder / "failed.json")
         if failed is not None:
-            return State("failed", problem=str(failed.get("problem", "")))
+            return RunState("failed", problem=str(failed.get("problem", "")))
         path = self.folder / "progress.json"
         told = _read(path) or {}
         done, total = _whole(told.get("done")), _whole(told.get("total"))
         lives = _age_s(path if path.exists() else self.folder) < STALE_S
         note = str(told.get("note", ""))
-        return State("running" if lives else "interrupted", note, done, total)
+        return RunState("running" if lives else "interrupted", note, done, total)
 
     @property
     def ranking(self) -> Ranking:
@@ -117,31 +117,31 @@ class Run:
         write_atomically(self.folder / "progress.json", json.dumps(told) + "\n")
 
 
-class Runs:
+class PatientRuns:
     """The runs of one patient."""
 
     def __init__(self, folder: str | Path, patient: str):
         self.folder, self.patient = Path(folder), patient
 
-    def __iter__(self) -> Iterator[Run]:
+    def __iter__(self) -> Iterator[ReviewRun]:
         """Runs by number."""
         for number in self._numbers():
             run = self._load(number)
             if run is not None:
                 yield run
 
-    def __getitem__(self, number: int) -> Run:
+    def __getitem__(self, number: int) -> ReviewRun:
         run = self._load(number)
         if run is None:
             raise DataError(f"{self.patient}: expected one of its runs, found number {number}.")
         return run
 
-    def newest_done(self) -> Run | None:
+    def newest_done(self) -> ReviewRun | None:
         """The last run that has a result."""
         done = [run for run in self if run.state.kind == "done"]
         return done[-1] if done else None
 
-    def same(self, key: str) -> Run | None:
+    def same(self, key: str) -> ReviewRun | None:
         """The last run with this key that is done or on its way."""
         alike = [run for run in self if run.asked.key == key]
         kinds = {run.number: run.state.kind for run in alike}
@@ -149,14 +149,14 @@ class Runs:
         alive = [run for run in alike if kinds[run.number] == "running"]
         return (done or alive or [None])[-1]
 
-    def begin(self, asked: Asked) -> Run:
+    def begin(self, asked: RunInputs) -> ReviewRun:
         """A new run; no other process gets its number."""
         self.folder.mkdir(parents=True, exist_ok=True)
         number = max(self._numbers(), default=0) + 1
         while not _made(self.folder / f"{number:04d}"):
             number += 1
         begun_at = datetime.now(UTC).isoformat(timespec="seconds")
-        run = Run(self.folder / f"{number:04d}", number, begun_at, epilens.__version__, asked)
+        run = ReviewRun(self.folder / f"{number:04d}", number, begun_at, epilens.__version__, asked)
         tree = asdict(run) | {"folder": None}
         write_new(run.folder / "run.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
         return run
@@ -166,7 +166,7 @@ class Runs:
         names = (place.name for place in places)
         return sorted(int(name) for name in names if len(name) == 4 and name.isdecimal())
 
-    def _load(self, number: object) -> Run | None:
+    def _load(self, number: object) -> ReviewRun | None:
         """None where there is no such number, or whoever took it was killed at once."""
         if number not in self._numbers():
             return None
@@ -181,12 +181,14 @@ class Runs:
             ) from None
 
 
-def _run_of(tree: dict[str, Any], folder: Path) -> Run:
+def _run_of(tree: dict[str, Any], folder: Path) -> ReviewRun:
     asked = dict(tree["asked"])
-    marked = tuple(Marked(one["file"], tuple(one["onsets_s"])) for one in asked.pop("recordings"))
+    marked = tuple(
+        RecordingOnsets(one["file"], tuple(one["onsets_s"])) for one in asked.pop("recordings")
+    )
     exclude = tuple(asked.pop("exclude"))
-    asked = Asked(recordings=marked, exclude=exclude, **asked)
-    return Run(folder, tree["number"], tree["begun_at"], tree["software"], asked)
+    asked = RunInputs(recordings=marked, exclude=exclude, **asked)
+    return ReviewRun(folder, tree["number"], tree["begun_at"], tree["software"], asked)
 
 
 def _made(folder: Path) -> bool:
@@ -222,7 +224,7 @@ def _age_s(path: Path) -> float:
         return float("inf")
 
 
-def differences(old: Asked, new: Asked, shown: Mapping[str, str]) -> list[str]:
+def differences(old: RunInputs, new: RunInputs, shown: Mapping[str, str]) -> list[str]:
     """What was asked otherwise, in words; names of files and contacts are the only texts."""
     told = []
     if (old.choice, old.title) != (new.choice, new.title):

@@ -42,7 +42,7 @@ FOREIGN = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """How much and how long."""
 
     body_bytes: int = 1_000_000
@@ -51,11 +51,11 @@ class Limits:
     answer_s: float = 60.0
 
 
-class Gate:
+class SecurityMiddleware:
     """Wraps an application; the path that it sees has no token any more."""
 
-    def __init__(self, app: ASGIApp, port: int, token: str, limits: Limits | None = None):
-        self.app, self.token, self.limits = app, token, limits or Limits()
+    def __init__(self, app: ASGIApp, port: int, token: str, limits: RequestLimits | None = None):
+        self.app, self.token, self.limits = app, token, limits or RequestLimits()
         self.hosts = tuple(f"{name}:{port}" for name in (LOOPBACK, "localhost"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,14 +121,14 @@ def _headers(scope: Scope) -> dict[str, str]:
     return headers
 
 
-def _too_large(limits: Limits) -> str:
+def _too_large(limits: RequestLimits) -> str:
     return f"At most {limits.body_bytes} bytes can be sent."
 
 
 class _Body:
     """A body that comes in time and is not too large, whatever its headers say."""
 
-    def __init__(self, receive: Receive, limits: Limits):
+    def __init__(self, receive: Receive, limits: RequestLimits):
         self._receive, self._limits, self._bytes, self._complete = receive, limits, 0, False
 
     async def receive(self) -> Message:

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
-from epilens.review.security import LOOPBACK, OWN, Gate, Limits
+from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 
 _STATIC = files("epilens.review") / "static"
 _KINDS = {
@@ -35,11 +35,11 @@ _KINDS = {
 }
 
 
-class StaleError(EpilensError):
+class ConflictError(EpilensError):
     """Somebody else wrote in the meantime."""
 
 
-class AbsentError(EpilensError):
+class NotFoundError(EpilensError):
     """What was asked for is not there."""
 
 
@@ -84,7 +84,11 @@ def _static(request: Request) -> Response:
 
 def _bad_input(request: Request, error: Exception) -> Response:
     status = (
-        409 if isinstance(error, StaleError) else 404 if isinstance(error, AbsentError) else 400
+        409
+        if isinstance(error, ConflictError)
+        else 404
+        if isinstance(error, NotFoundError)
+        else 400
     )
     return data({"error": str(error)}, status)
 
@@ -123,11 +127,13 @@ class LocalServer:
         0 takes a free one.
     """
 
-    def __init__(self, routes: Sequence[BaseRoute], port: int = 0, limits: Limits | None = None):
+    def __init__(
+        self, routes: Sequence[BaseRoute], port: int = 0, limits: RequestLimits | None = None
+    ):
         self._socket = _listen(port)
         self.port = int(self._socket.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        gate = Gate(application(routes), self.port, self.token, limits)
+        gate = SecurityMiddleware(application(routes), self.port, self.token, limits)
         self._server = uvicorn.Server(_config(gate))
         self._thread: threading.Thread | None = None
 
@@ -179,7 +185,7 @@ def _listen(port: int) -> socket.socket:
     return listening
 
 
-def _config(gate: Gate) -> uvicorn.Config:
+def _config(gate: SecurityMiddleware) -> uvicorn.Config:
     """Nothing is logged: patients' codes do not belong into a terminal's history."""
     return uvicorn.Config(
         gate,

@@ -12,98 +12,98 @@ from epilens.data.contacts import contact_of, short_names
 from epilens.review.agreement import Agreement
 from epilens.review.batch import Batch, Work
 from epilens.review.comparison import compare
-from epilens.review.jobs import Jobs
-from epilens.review.marks import MarkBook
-from epilens.review.rankers import Choice, choices, chosen
+from epilens.review.jobs import RunProcesses
+from epilens.review.marks import MarkStore
+from epilens.review.rankers import Ranker, find_ranker, list_rankers
 from epilens.review.reading_export import agreements, in_words
-from epilens.review.readings import Reading, Readings
-from epilens.review.run_spec import Marks, Order, order
-from epilens.review.runs import Run, Runs, differences
-from epilens.review.server import AbsentError
-from epilens.review.session import Desk
+from epilens.review.readings import Reading, ReadingStore
+from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
+from epilens.review.runs import PatientRuns, ReviewRun, differences
+from epilens.review.server import NotFoundError
+from epilens.review.session import Session
 
 
 @dataclass(frozen=True)
-class Bench:
+class Service:
     """Everything that is run and read at a desk."""
 
-    desk: Desk
-    book: MarkBook
+    session: Session
+    book: MarkStore
 
     @cached_property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> RunProcesses:
         """The processes of this server."""
-        return Jobs()
+        return RunProcesses()
 
     @cached_property
     def batch(self) -> Batch:
         """The batch of this folder."""
-        return Batch(self.desk.out / "batch.json", Work(self.runs, self.order), self.jobs)
+        return Batch(self.session.out / "batch.json", Work(self.runs, self.order), self.jobs)
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[Ranker, ...]:
         """What can rank contacts, looked up anew: a model may have been trained meanwhile."""
-        return choices((*self.desk.models, self.desk.out))
+        return list_rankers((*self.session.models, self.session.out))
 
     def shown(self, code: str) -> dict[str, str]:
         """What the screen calls each recording of a patient."""
-        return {file.name: file.shown for file in self.desk.case(code).files}
+        return {file.name: file.shown for file in self.session.case(code).files}
 
-    def marks(self, code: str) -> Marks:
+    def marks(self, code: str) -> RunMarks:
         """What is marked for a patient now."""
         marked = self.book.marks(code)
         onsets_s = {
             name: tuple(mark.onset_s for mark in file.onsets) for name, file in marked.files.items()
         }
-        return Marks(onsets_s, tuple(marked.bad))
+        return RunMarks(onsets_s, tuple(marked.bad))
 
-    def runs(self, code: str) -> Runs:
+    def runs(self, code: str) -> PatientRuns:
         """The runs of a patient."""
-        return Runs(self.desk.folder(code) / "runs", self.desk.case(code).code)
+        return PatientRuns(self.session.folder(code) / "runs", self.session.case(code).code)
 
-    def run(self, code: str, number: object) -> Run:
+    def run(self, code: str, number: object) -> ReviewRun:
         """A run of a patient, by what a browser calls its number."""
         if not str(number).isdecimal() or len(str(number)) > 9:
-            raise AbsentError(f"{code}: expected the number of a run, found another word.")
+            raise NotFoundError(f"{code}: expected the number of a run, found another word.")
         return self.runs(code)[int(str(number))]
 
-    def readings(self, code: str) -> Readings:
+    def readings(self, code: str) -> ReadingStore:
         """The readings of a patient."""
-        return Readings(self.desk.folder(code) / "readings", self.desk.case(code).code)
+        return ReadingStore(self.session.folder(code) / "readings", self.session.case(code).code)
 
-    def order(self, code: str, choice: Choice) -> Order:
+    def order(self, code: str, choice: Ranker) -> RunSpec:
         """The run of a patient with its marks as they are now."""
-        return order(self.desk.case(code), self.marks(code), choice)
+        return make_run_spec(self.session.case(code), self.marks(code), choice)
 
-    def start(self, code: str, choice: object) -> Run:
+    def start(self, code: str, choice: object) -> ReviewRun:
         """Begin a run, unless this patient has one on its way."""
         runs = self.runs(code)
         if any(self.jobs.state(run).kind == "running" for run in runs):
             raise DataError(f"{code}: expected no run on its way, found one. Wait for it.")
-        return self.jobs.start(runs, self.order(code, chosen(self.choices, choice)))
+        return self.jobs.start(runs, self.order(code, find_ranker(self.choices, choice)))
 
     def start_batch(self, choice: object) -> None:
         """Rank every patient at the desk."""
-        codes = [case.code for case in self.desk.cases]
-        self.batch.start(codes, chosen(self.choices, choice))
+        codes = [case.code for case in self.session.cases]
+        self.batch.start(codes, find_ranker(self.choices, choice))
 
 
-def told_runs(bench: Bench, code: str) -> dict[str, Any]:
+def runs_to_json(service: Service, code: str) -> dict[str, Any]:
     """A patient's runs for the screen, newest last."""
-    shown = bench.shown(code)
-    marks = bench.marks(code)
+    shown = service.shown(code)
+    marks = service.marks(code)
     return {
-        "patient": bench.desk.case(code).code,
+        "patient": service.session.case(code).code,
         "files": [
             {"name": name, "shown": text, "onsets_s": list(marks.onsets_s.get(name, ()))}
             for name, text in shown.items()
         ],
         "exclude": list(short_names(marks.exclude)),
-        "runs": [told_run(bench, run, shown) for run in bench.runs(code)],
+        "runs": [run_to_json(service, run, shown) for run in service.runs(code)],
     }
 
 
-def told_run(bench: Bench, run: Run, shown: dict[str, str]) -> dict[str, Any]:
+def run_to_json(service: Service, run: ReviewRun, shown: dict[str, str]) -> dict[str, Any]:
     """One run for the screen."""
     recordings = [
         {"shown": shown.get(one.file, one.file), "onsets_s": list(one.onsets_s)}
@@ -115,11 +115,11 @@ def told_run(bench: Bench, run: Run, shown: dict[str, str]) -> dict[str, Any]:
         "begun_at": run.begun_at,
         "recordings": recordings,
         "exclude": list(short_names(run.asked.exclude)),
-        "state": asdict(bench.jobs.state(run)),
+        "state": asdict(service.jobs.state(run)),
     }
 
 
-def told_comparison(old: Run, new: Run, shown: Mapping[str, str]) -> dict[str, Any]:
+def comparison_to_json(old: ReviewRun, new: ReviewRun, shown: Mapping[str, str]) -> dict[str, Any]:
     """Two runs side by side, and what was asked otherwise; files by the names that are shown."""
     titles = [old.ranking.title, new.ranking.title]
     told = {"old": old.number, "new": new.number, "titles": titles}
@@ -128,7 +128,7 @@ def told_comparison(old: Run, new: Run, shown: Mapping[str, str]) -> dict[str, A
     return told | {"changed": changed} | found | {"contacts": _with_short(found["contacts"])}
 
 
-def told_contacts(run: Run) -> list[dict[str, Any]]:
+def contacts_to_json(run: ReviewRun) -> list[dict[str, Any]]:
     """The contacts of a run, best first, with the electrode that they are on."""
     rows = []
     for one in run.ranking.contacts:
@@ -144,31 +144,31 @@ def _with_short(contacts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one | {"short": name} for one, name in zip(contacts, short, strict=True)]
 
 
-def told_reading(reading: Reading | None) -> dict[str, Any] | None:
+def reading_to_json(reading: Reading | None) -> dict[str, Any] | None:
     """A reading for the screen."""
     return None if reading is None else asdict(reading) | {"intact": reading.is_intact}
 
 
-def told_readings(bench: Bench, run: Run, reader: str) -> dict[str, Any]:
+def readings_to_json(service: Service, run: ReviewRun, reader: str) -> dict[str, Any]:
     """What a reader needs: their own reading; others' verdicts only when theirs is signed."""
-    readings = bench.readings(run.asked.patient)
+    readings = service.readings(run.asked.patient)
     own = readings.newest(reader) if reader else None
     signed = readings.last_signed()
     done = has_signed(readings, reader)
-    others = [told_reading(one) for who, one in signed.items() if done and who != reader]
+    others = [reading_to_json(one) for who, one in signed.items() if done and who != reader]
     return {
         "run": run.number,
         "k": run.ranking.k,
-        "contacts": told_contacts(run),
-        "own": told_reading(own),
+        "contacts": contacts_to_json(run),
+        "own": reading_to_json(own),
         "others": others,
         "may_export": done,
         "signers": [who_signed(one) for one in signed.values()],
-        "agreement": told_agreement(signed, run.number, run.ranking.names),
+        "agreement": agreement_to_json(signed, run.number, run.ranking.names),
     }
 
 
-def has_signed(readings: Readings, reader: str) -> bool:
+def has_signed(readings: ReadingStore, reader: str) -> bool:
     """Whether a reader has said all that they will: only then they see what others said."""
     own = readings.newest(reader) if reader else None
     return own is not None and bool(own.signed_on)
@@ -180,7 +180,7 @@ def who_signed(one: Reading) -> dict[str, Any]:
     return told | {"run": one.judgement.run, "intact": one.is_intact}
 
 
-def told_agreement(
+def agreement_to_json(
     signed: dict[str, Reading], run: int, names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Each agreement of a run with its sentence."""
@@ -192,24 +192,26 @@ def told_agreement(
     ]
 
 
-def told_queue(bench: Bench) -> dict[str, Any]:
+def queue_to_json(service: Service) -> dict[str, Any]:
     """Every patient with how far it is; who is not signed by anybody is to be read."""
-    rows = {row.patient: asdict(row) for row in bench.batch.rows}
-    patients = [_told_patient(bench, case.code, rows.get(case.code)) for case in bench.desk.cases]
+    rows = {row.patient: asdict(row) for row in service.batch.rows}
+    patients = [
+        _told_patient(service, case.code, rows.get(case.code)) for case in service.session.cases
+    ]
     return {
         "patients": patients,
         "unread": sum(not one["signers"] for one in patients),
-        "batch": {"running": bench.batch.is_running, "choice": bench.batch.choice},
+        "batch": {"running": service.batch.is_running, "choice": service.batch.choice},
     }
 
 
-def _told_patient(bench: Bench, code: str, row: dict[str, Any] | None) -> dict[str, Any]:
+def _told_patient(service: Service, code: str, row: dict[str, Any] | None) -> dict[str, Any]:
     """A patient whose files are damaged costs its own row."""
     told: dict[str, Any] = {"code": code, "batch": row, "problem": "", "signers": [], "drafts": 0}
     told |= {"run": 0, "runs": 0, "running": False, "agreement": []}
     try:
-        runs, readings = list(bench.runs(code)), bench.readings(code)
-        kinds = [bench.jobs.state(run).kind for run in runs]
+        runs, readings = list(service.runs(code)), service.readings(code)
+        kinds = [service.jobs.state(run).kind for run in runs]
         done = [run for run, kind in zip(runs, kinds, strict=True) if kind == "done"]
         signed = readings.last_signed()
         told |= {"runs": len(runs), "running": "running" in kinds}
@@ -218,7 +220,7 @@ def _told_patient(bench: Bench, code: str, row: dict[str, Any] | None) -> dict[s
         if done:
             names = done[-1].ranking.names
             told |= {"run": done[-1].number}
-            told |= {"agreement": told_agreement(signed, done[-1].number, names)}
+            told |= {"agreement": agreement_to_json(signed, done[-1].number, names)}
     except DataError as error:
         told |= {"problem": str(error)}
     return told

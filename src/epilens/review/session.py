@@ -19,20 +19,20 @@ from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
 from epilens.data.sidecars import read_json
 from epilens.io.outputs import claim_output, write_atomically
-from epilens.review.server import AbsentError, StaleError
+from epilens.review.server import ConflictError, NotFoundError
 
 KIND = "a review"
 
 
 @dataclass(frozen=True)
-class Noted:
+class DocumentRevision:
     """What a notebook says, and how often it was changed."""
 
     revision: int
     tree: dict[str, Any]
 
 
-class Notebook:
+class Document:
     """A JSON object on disk with a revision.
 
     Parameters
@@ -44,11 +44,11 @@ class Notebook:
     def __init__(self, path: Path, check: Callable[[dict[str, Any]], dict[str, Any]]):
         self.path, self._check, self._lock = path, check, threading.RLock()
 
-    def read(self) -> Noted:
+    def read(self) -> DocumentRevision:
         """What is on disk; revision 0 and what `check` makes of nothing, where no file is."""
         with self._lock:
             if not self.path.exists():
-                return Noted(0, self._check({}))
+                return DocumentRevision(0, self._check({}))
             tree = read_json(self.path)
             revision = tree.pop("revision", None)
             if not isinstance(revision, int) or isinstance(revision, bool) or revision < 1:
@@ -56,18 +56,18 @@ class Notebook:
                     f"{self.path.name}: expected a revision, found {revision!r}. Restore the file, "
                     "or move it away to begin anew."
                 )
-            return Noted(revision, self._check(tree))
+            return DocumentRevision(revision, self._check(tree))
 
-    def write(self, tree: dict[str, Any], revision: int) -> Noted:
+    def write(self, tree: dict[str, Any], revision: int) -> DocumentRevision:
         """Replace what is on disk, if it still is the revision that the change was made on."""
         with self._lock:
             now = self.read()
             if not isinstance(revision, int) or revision != now.revision:
-                raise StaleError(
+                raise ConflictError(
                     f"review: expected a change of revision {now.revision}, found one of "
                     f"{revision!r}: another tab was faster. Reload, and change again."
                 )
-            noted = Noted(now.revision + 1, self._check(tree))
+            noted = DocumentRevision(now.revision + 1, self._check(tree))
             text = json.dumps({"revision": noted.revision} | noted.tree, indent=1, allow_nan=False)
             try:
                 write_atomically(self.path, text + "\n")
@@ -80,7 +80,7 @@ class Notebook:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Session:
     """Patients and the folder of their review."""
 
     cases: tuple[Case, ...]
@@ -95,7 +95,7 @@ class Desk:
     def case(self, code: str) -> Case:
         """The patient of this code."""
         if code not in self._by_code:
-            raise AbsentError("review: expected a patient under review, found another code.")
+            raise NotFoundError("review: expected a patient under review, found another code.")
         return self._by_code[code]
 
     def file(self, code: str, name: str) -> TraceFile:
@@ -103,13 +103,13 @@ class Desk:
         for file in self.case(code).files:
             if file.name == name:
                 return file
-        raise AbsentError(f"{code}: expected one of its recordings, found another name.")
+        raise NotFoundError(f"{code}: expected one of its recordings, found another name.")
 
     def folder(self, code: str) -> Path:
         """Where everything about a patient under review is kept."""
         return self.out / self.case(code).code
 
 
-def set_desk(cases: Sequence[Case], out: str | Path, models: Sequence[Path] = ()) -> Desk:
+def open_session(cases: Sequence[Case], out: str | Path, models: Sequence[Path] = ()) -> Session:
     """A desk on a folder of ours."""
-    return Desk(tuple(cases), claim_output(out, KIND).resolve(), tuple(models))
+    return Session(tuple(cases), claim_output(out, KIND).resolve(), tuple(models))

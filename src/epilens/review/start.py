@@ -15,19 +15,19 @@ from epilens.core.errors import EpilensError
 from epilens.data.discovery import Case, TraceFile
 from epilens.io.locks import alone_in
 from epilens.report.derivative import DISCLAIMER
-from epilens.review.marks import FileMarks, MarkBook, PatientMarks
-from epilens.review.routes import bench_routes
+from epilens.review.marks import FileMarks, MarkStore, PatientMarks
+from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, data, page
-from epilens.review.service import Bench
-from epilens.review.session import Desk, set_desk
+from epilens.review.service import Service
+from epilens.review.session import Session, open_session
 from epilens.review.traces import trace_routes
 
 
-def index_routes(desk: Desk, book: MarkBook) -> list[BaseRoute]:
+def index_routes(session: Session, book: MarkStore) -> list[BaseRoute]:
     """The index: patients, their recordings, and what is marked."""
 
     def cases(request: Request) -> Response:
-        told = [_told(case, book.marks(case.code)) for case in desk.cases]
+        told = [_told(case, book.marks(case.code)) for case in session.cases]
         return data({"disclaimer": DISCLAIMER, "cases": told})
 
     return [Route("/", lambda request: page("index")), Route("/api/cases", cases)]
@@ -44,11 +44,11 @@ def _told_file(file: TraceFile, marks: FileMarks) -> dict[str, Any]:
     return told | {"onsets_s": onsets}
 
 
-def make_review(desk: Desk, port: int = 0) -> LocalServer:
+def make_review(session: Session, port: int = 0) -> LocalServer:
     """A server of the whole application that is ready to run: the routes of its parts."""
-    book = MarkBook(desk)
-    bench = Bench(desk, book)
-    routes = [*index_routes(desk, book), *trace_routes(desk, book), *bench_routes(bench)]
+    book = MarkStore(session)
+    service = Service(session, book)
+    routes = [*index_routes(session, book), *trace_routes(session, book), *service_routes(service)]
     return LocalServer(routes, port)
 
 
@@ -60,6 +60,6 @@ def review(
         raise EpilensError(
             "review: expected the package tsdownsample, found none. Install epilens[review]."
         )
-    desk = set_desk(cases, out, models)
-    with alone_in(desk.out):
-        make_review(desk, port).serve(tell)
+    session = open_session(cases, out, models)
+    with alone_in(session.out):
+        make_review(session, port).serve(tell)

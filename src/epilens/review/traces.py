@@ -16,20 +16,20 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.report.derivative import DISCLAIMER
-from epilens.review.display import MONTAGES, Look, Rows, Screen, rows_of, screen
-from epilens.review.marks import MarkBook
-from epilens.review.recording_cache import OpenCase, Shelf
+from epilens.review.display import MONTAGES, DisplaySettings, MontageRows, Screen, rows_of, screen
+from epilens.review.marks import MarkStore
+from epilens.review.recording_cache import CachedRecording, RecordingCache
 from epilens.review.server import data, page, posted
-from epilens.review.session import Desk, Noted
+from epilens.review.session import DocumentRevision, Session
 
 _SHORTEST_S, _LONGEST_S = 0.05, 120.0
 _MOST_COLUMNS = 8000
 _MOST_EVENTS = 2000
 
 
-def trace_routes(desk: Desk, book: MarkBook) -> list[BaseRoute]:
+def trace_routes(session: Session, book: MarkStore) -> list[BaseRoute]:
     """The viewer of a desk; `book` has the marks."""
-    traces = Traces(Shelf(desk), book)
+    traces = Traces(RecordingCache(session), book)
     here = "/api/case/{code}/file/{name}"
     return [
         Route("/trace", lambda request: page("trace")),
@@ -46,11 +46,11 @@ def trace_routes(desk: Desk, book: MarkBook) -> list[BaseRoute]:
 class Traces:
     """What the viewer asks for."""
 
-    def __init__(self, shelf: Shelf, book: MarkBook):
-        self._shelf, self._book = shelf, book
+    def __init__(self, cache: RecordingCache, book: MarkStore):
+        self._cache, self._book = cache, book
 
-    def _opened(self, request: Request) -> OpenCase:
-        return self._shelf.take(request.path_params["code"], request.path_params["name"])
+    def _opened(self, request: Request) -> CachedRecording:
+        return self._cache.take(request.path_params["code"], request.path_params["name"])
 
     def about(self, request: Request) -> Response:
         """Rows of each montage, length, rate."""
@@ -76,7 +76,7 @@ class Traces:
         """A stretch, decimated: a head in JSON, then the values row by row."""
         opened, query = self._opened(request).opened, request.query_params
         montage = query.get("montage", "recorded")
-        look = Look(
+        look = DisplaySettings(
             montage,
             _hertz(query.get("high", ""), opened.fs),
             _hertz(query.get("low", ""), opened.fs),
@@ -89,7 +89,7 @@ class Traces:
         if montage == "average":
             bad = bad | set(self._book.marks(request.path_params["code"]).bad)
         rows = rows_of(opened, montage, bad)
-        with self._shelf.foreground.first():
+        with self._cache.foreground.first():
             made = screen(opened, rows, look, (start_s, seconds), columns)
         return _bytes(*_screen(made, rows))
 
@@ -123,11 +123,11 @@ class Traces:
         return data(tree | {"share": told.share, "problem": told.problem})
 
 
-def _saying(book: MarkBook) -> Callable[[Request], Response]:
+def _saying(book: MarkStore) -> Callable[[Request], Response]:
     return lambda request: data(_with_revision(book.read(request.path_params["code"])))
 
 
-def _changing(book: MarkBook) -> Any:
+def _changing(book: MarkStore) -> Any:
     async def change(request: Request) -> Response:
         tree = await posted(request)
         revision = tree.pop("revision", None)
@@ -139,7 +139,7 @@ def _changing(book: MarkBook) -> Any:
     return change
 
 
-def _with_revision(noted: Noted) -> dict[str, Any]:
+def _with_revision(noted: DocumentRevision) -> dict[str, Any]:
     return {"revision": noted.revision} | noted.tree
 
 
@@ -157,7 +157,7 @@ def _rows(opened: Any, montage: str) -> dict[str, Any] | None:
     }
 
 
-def _screen(made: Screen, rows: Rows) -> tuple[dict[str, Any], NDArray[np.float32]]:
+def _screen(made: Screen, rows: MontageRows) -> tuple[dict[str, Any], NDArray[np.float32]]:
     head = {"start_s": made.start_s, "seconds": made.seconds, "per_column": made.per_column}
     return head | {"rows": len(rows.names), "columns": made.values.shape[1]}, made.values
 

@@ -18,16 +18,16 @@ from typing import TextIO
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
 from epilens.io.outputs import write_atomically
-from epilens.review.run_spec import Order
-from epilens.review.runs import Run, Runs
+from epilens.review.run_spec import RunSpec
+from epilens.review.runs import PatientRuns, ReviewRun
 
 _BEAT_S = 1.0
 
 
-class _Telling:
+class _Heartbeat:
     """Says each second how far the run is, so that everybody sees that it lives."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: ReviewRun):
         self._run, self._over = run, threading.Event()
         self._note, self._done, self._total = "starting", 0, 0
         self.ticks = Progress(self._step, self._expect)
@@ -42,7 +42,7 @@ class _Telling:
         while not self._over.wait(_BEAT_S):
             self._run.tell(self._note, self._done, self._total)
 
-    def __enter__(self) -> _Telling:
+    def __enter__(self) -> _Heartbeat:
         self._run.tell(self._note, 0, 0)
         self._thread = threading.Thread(target=self._tell, daemon=True)
         self._thread.start()
@@ -53,10 +53,10 @@ class _Telling:
         self._thread.join()
 
 
-def work(run: Run, order: Order) -> None:
+def work(run: ReviewRun, order: RunSpec) -> None:
     """Localize and keep the result, or why there is none."""
     try:
-        with _Telling(run) as telling:
+        with _Heartbeat(run) as telling:
             _localize(run, order, telling.ticks)
     except EpilensError as error:
         run.fail(order.without_files(str(error)))
@@ -67,7 +67,7 @@ def work(run: Run, order: Order) -> None:
         run.fail(f"The run failed unexpectedly ({what}). Please report it.")
 
 
-def _localize(run: Run, order: Order, tick: Progress) -> None:
+def _localize(run: ReviewRun, order: RunSpec, tick: Progress) -> None:
     tick.expect(1)  # writing; the rest is announced by what does it
     tick("loading", 0)
     from epilens.localization.result import assemble
@@ -85,7 +85,7 @@ def _localize(run: Run, order: Order, tick: Progress) -> None:
     tick("written", 1)
 
 
-def _end_with(parent: TextIO, run: Run) -> None:
+def _end_with(parent: TextIO, run: ReviewRun) -> None:
     def wait() -> None:
         parent.read()
         with suppress(OSError):
@@ -98,8 +98,8 @@ def _end_with(parent: TextIO, run: Run) -> None:
 def main() -> None:
     """Do what the order on stdin says."""
     folder = Path(sys.argv[1])
-    order = Order.of(sys.stdin.readline())
-    run = Runs(folder.parent, order.asked.patient)[int(folder.name)]
+    order = RunSpec.of(sys.stdin.readline())
+    run = PatientRuns(folder.parent, order.asked.patient)[int(folder.name)]
     _end_with(sys.stdin, run)
     work(run, order)
 
