@@ -18,7 +18,7 @@ from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run, place_from
 from epilens.evidence.files import open_cohort
-from epilens.io.outputs import MARK
+from epilens.io.outputs import MARKER
 from epilens.plan import Plan, Runtime
 from epilens.testing import make_cohort
 
@@ -50,9 +50,9 @@ def flip(path: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-FILES = ("run.json", "plan.toml", "split.csv", "ledger.parquet", MARK)
+FILES = ("run.json", "plan.toml", "split.csv", "ledger.parquet", MARKER)
 FILES += tuple(
-    f"{CELL}/{name}" for name in ("cell.json", "ledger.parquet", "history.parquet", MARK)
+    f"{CELL}/{name}" for name in ("cell.json", "ledger.parquet", "history.parquet", MARKER)
 )
 DAMAGES = {
     "emptied": lambda path: path.write_bytes(b""),
@@ -89,7 +89,9 @@ def test_a_lost_cell_is_made_again_and_what_a_kill_left_is_swept(folder, cohort)
     for name in (".x.epilens-partial", "cells/random/.seed-1_fold-1.epilens-partial/half"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
-    (folder / "cells/random/.seed-1_fold-1.epilens-partial" / MARK).write_text('{"kind": "a cell"}')
+    (folder / "cells/random/.seed-1_fold-1.epilens-partial" / MARKER).write_text(
+        '{"kind": "a cell"}'
+    )
     run(PLAN, cohort, Runtime(out=folder.parent))
     assert contents(folder) == before
 
@@ -157,8 +159,8 @@ def test_half_a_line_of_times_is_left_out(folder):
 
 def test_a_second_run_in_the_same_folder_is_told(folder, cohort):
     code = (
-        "import sys, time\nfrom epilens.io.locks import alone_in\nwith alone_in(sys.argv[1]):\n"
-        "    print(flush=True)\n    time.sleep(60)\n"
+        "import sys, time\nfrom epilens.io.locks import lock_folder\n"
+        "with lock_folder(sys.argv[1]):\n    print(flush=True)\n    time.sleep(60)\n"
     )
     command = [sys.executable, "-c", code, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

@@ -15,7 +15,7 @@ from epilens.data.bids import read_bids
 from epilens.evaluation.protocol import labelled
 from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.io.outputs import MARK
+from epilens.io.outputs import MARKER
 from epilens.plan import Plan
 
 
@@ -94,11 +94,11 @@ DAMAGES = {
         sorted(cubes.glob(f"*{SUFFIX}"))[1], first(cubes)
     ),
     "attributes that say nothing": without_attributes,
-    "a mark without end": lambda cubes: (cubes / MARK).write_text("[" * 100_000),
+    "a mark without end": lambda cubes: (cubes / MARKER).write_text("[" * 100_000),
     "the audit": lambda cubes: (cubes / "audit.tsv").write_bytes(b"\xff\x00what"),
     "the audit is empty": lambda cubes: (cubes / "audit.tsv").write_text(""),
-    "the mark": lambda cubes: (cubes / MARK).write_text("{"),
-    "the mark is gone": lambda cubes: (cubes / MARK).unlink(),
+    "the mark": lambda cubes: (cubes / MARKER).write_text("{"),
+    "the mark is gone": lambda cubes: (cubes / MARKER).unlink(),
     "what a kill left": lambda cubes: (cubes / f".x{SUFFIX}.1.epilens-partial").write_text("half"),
 }
 

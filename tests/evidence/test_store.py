@@ -19,7 +19,7 @@ from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
 from epilens.evidence.files import SUFFIX, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.io.outputs import MARK
+from epilens.io.outputs import MARKER
 from epilens.plan import Plan
 
 CENTERS = ("north", "east", "south", "west")
@@ -166,7 +166,7 @@ describe_cohort([read_bids(sys.argv[1], 'simulated')], sys.argv[2], Plan())
     assert list(finished) == ["sub-N01", "sub-N02"]
     for patient in finished:
         xr.testing.assert_equal(finished[patient], expected[patient])
-    assert not [p for p in out.iterdir() if p.name.startswith(".") and p.name != MARK]
+    assert not [p for p in out.iterdir() if p.name.startswith(".") and p.name != MARKER]
 
 
 def test_a_patient_whose_files_are_all_broken_is_left_out_with_the_reason(tiny, tmp_path):

@@ -7,17 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
 from epilens.core.errors import StorageError
-from epilens.io.locks import alone_in, lock_path
-from epilens.io.outputs import locked_output, replace_folder
+from epilens.io.locks import lock_folder, lock_path
+from epilens.io.outputs import locked_output, replace_folder, write_atomically
+from epilens.report.derivative import write_around
 
 HOLD = (
-    "import sys, time\nfrom epilens.io.locks import alone_in, lock_path\n"
-    "lock = {'in': alone_in, 'on': lock_path}[sys.argv[2]]\n"
+    "import sys, time\nfrom epilens.io.locks import lock_folder, lock_path\n"
+    "lock = {'in': lock_folder, 'on': lock_path}[sys.argv[2]]\n"
     "with lock(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(float(sys.argv[3]))\n"
 )
 
@@ -33,7 +35,7 @@ def holder(path, how: str, seconds: float = 60) -> Generator[subprocess.Popen]:
         process.kill()
 
 
-@pytest.mark.parametrize(("how", "lock"), [("in", alone_in), ("on", lock_path)])
+@pytest.mark.parametrize(("how", "lock"), [("in", lock_folder), ("on", lock_path)])
 def test_the_second_is_told_who_is_there_and_a_kill_ends_the_lock(tmp_path, how, lock):
     place = tmp_path / "out"
     place.mkdir()
@@ -51,13 +53,13 @@ def test_the_second_is_told_who_is_there_and_a_kill_ends_the_lock(tmp_path, how,
 def test_who_may_wait_waits(tmp_path):
     with holder(tmp_path, "in", 0.5) as process:
         began = time.monotonic()
-        with alone_in(tmp_path, wait_s=60):
+        with lock_folder(tmp_path, wait_s=60):
             assert time.monotonic() - began < 30
         assert process.wait() == 0
 
 
 def test_a_process_may_take_its_own_lock_again(tmp_path):
-    with alone_in(tmp_path), alone_in(tmp_path):
+    with lock_folder(tmp_path), lock_folder(tmp_path):
         assert (tmp_path / ".epilens-lock").read_text() == str(os.getpid())
     assert list(tmp_path.iterdir()) == []
 
@@ -71,3 +73,46 @@ def test_folders_are_written_by_one_process_at_a_time(tmp_path):
     other = tmp_path / "other"
     with holder(other, "on"), pytest.raises(StorageError, match="only one who writes there"):
         replace_folder(other, "a test").__enter__()
+
+
+def test_threads_of_one_process_take_turns(tmp_path):
+    out = tmp_path / "out"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: write_around(out), range(80)))  # raises what a thread raised
+    assert sorted(path.name for path in out.iterdir()) == [
+        ".bidsignore", ".epilens", "README.md", "dataset_description.json"
+    ]  # fmt: skip
+
+
+def test_threads_may_replace_the_same_file(tmp_path):
+    path = tmp_path / "page.html"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: write_atomically(path, str(n)), range(200)))
+    assert path.read_text() in map(str, range(200))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_lock_keeps_other_threads_away(tmp_path):
+    with lock_folder(tmp_path), ThreadPoolExecutor(1) as pool:
+        second = pool.submit(lock_folder(tmp_path).__enter__)
+        with pytest.raises(StorageError, match="found another thread of this process"):
+            second.result()
+
+
+def test_a_forked_process_does_not_release_its_parents_lock(tmp_path):
+    with lock_folder(tmp_path):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        code = "import sys, epilens.io.locks as locks; locks.lock_folder(sys.argv[1]).__enter__()"
+        run = [sys.executable, "-c", code, str(tmp_path)]
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert f"found another process of EpiLENS (process {os.getpid()})" in done.stderr
+
+
+def test_a_stale_lock_file_is_harmless(tmp_path):
+    (tmp_path / ".epilens-lock").write_text("999999")
+    with lock_folder(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

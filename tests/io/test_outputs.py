@@ -14,14 +14,14 @@ from permissions import as_nobody
 
 from epilens.cli import main
 from epilens.core.errors import DataError, ModelError, PlanError, StorageError
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import finish_together, load_json
 from epilens.io.outputs import (
-    MARK,
+    MARKER,
+    check_own_file,
     check_writable,
     claim_output,
     first_corrupt,
     locked_output,
-    own_file,
     replace_file,
     replace_folder,
     write_new,
@@ -124,7 +124,7 @@ def test_the_remains_of_a_kill_are_removed(tmp_path):
 )
 def test_a_damaged_mark_is_no_mark(tmp_path, text):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / MARK).write_text(text)
+    (tmp_path / "out" / MARKER).write_text(text)
     with pytest.raises(DataError, match="expected a new or empty folder"):
         claim_output(tmp_path / "out", "a test")
 
@@ -132,19 +132,19 @@ def test_a_damaged_mark_is_no_mark(tmp_path, text):
 def test_a_pipe_is_no_file_of_ours_and_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "page.html")
     with pytest.raises(DataError, match="expected no file, or one that this command wrote"):
-        own_file(tmp_path / "page.html", "sign")
+        check_own_file(tmp_path / "page.html", "sign")
 
 
 def test_a_file_is_overwritten_only_if_it_is_ours(tmp_path):
     path = tmp_path / "page.html"
-    assert own_file(path, "SIGN") == path
+    assert check_own_file(path, "SIGN") == path
     path.write_text("head SIGN body")
-    assert own_file(path, "SIGN") == path
+    assert check_own_file(path, "SIGN") == path
     path.write_text("somebody's page")
     with pytest.raises(DataError, match="or one that this command wrote, found another"):
-        own_file(path, "SIGN")
+        check_own_file(path, "SIGN")
     with pytest.raises(DataError, match="expected the name of a file, found a folder"):
-        own_file(tmp_path, "SIGN")
+        check_own_file(tmp_path, "SIGN")
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_who_computes_long_asks_first_whether_it_can_write(finished, precious, c
 
 def test_the_mark_of_a_folder_in_one_piece_names_its_files(tmp_path):
     fill(tmp_path / "out")
-    mark = json.loads((tmp_path / "out" / MARK).read_text())
+    mark = json.loads((tmp_path / "out" / MARKER).read_text())
     assert mark == {"kind": "a test", "files": ["inner/result.txt"]}
 
 
@@ -323,33 +323,33 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 
 def test_files_appear_together_or_not_at_all(tmp_path):
-    write_together(tmp_path, {"a.txt": b"old", "inner/b.txt": b"old"})
+    write_together(tmp_path, {"a.tsv": b"old", "inner/b.tsv": b"old"})
     with pytest.raises(TypeError, match="bytes-like"):
-        write_together(tmp_path, {"a.txt": b"new", "inner/b.txt": None})  # ty: ignore
-    assert contents(tmp_path) == {"a.txt": b"old", "inner/b.txt": b"old"}
+        write_together(tmp_path, {"a.tsv": b"new", "inner/b.tsv": None})  # ty: ignore
+    assert contents(tmp_path) == {"a.tsv": b"old", "inner/b.tsv": b"old"}
 
 
 def test_files_appear_together_below_a_relative_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for content in (b"old", b"new"):
-        write_together("out", {"a.txt": content, "inner/b.txt": content})
-        assert contents(tmp_path / "out") == {"a.txt": content, "inner/b.txt": content}
+        write_together("out", {"a.tsv": content, "inner/b.tsv": content})
+        assert contents(tmp_path / "out") == {"a.tsv": content, "inner/b.tsv": content}
 
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monkeypatch, renames):
     claim_output(tmp_path / "out", "a test")
-    write_together(tmp_path / "out", {"a.txt": b"old", "b.txt": b"old"})
+    write_together(tmp_path / "out", {"a.tsv": b"old", "b.tsv": b"old"})
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom epilens.io.atomic import write_together\n"
         "left, usual = [int(sys.argv[2])], Path.replace\n"
         "def replace(self, target):\n"
-        "    if Path(target).suffix == '.txt':\n"
+        "    if Path(target).suffix == '.tsv':\n"
         "        if left[0] == 0:\n            os.kill(os.getpid(), 9)\n"
         "        left[0] -= 1\n"
         "    return usual(self, target)\n"
         "Path.replace = replace\n"
-        "write_together(sys.argv[1], {'a.txt': b'new', 'b.txt': b'new'})\n"
+        "write_together(sys.argv[1], {'a.tsv': b'new', 'b.tsv': b'new'})\n"
         "os.kill(os.getpid(), 9)\n"
     )
     run = [sys.executable, "-c", code, str(tmp_path / "out"), str(renames)]
@@ -357,8 +357,99 @@ def test_a_kill_between_two_renames_is_ended_by_the_next_command(tmp_path, monke
     with locked_output(tmp_path / "out", "a test"):
         pass
     files = contents(tmp_path / "out")
-    files.pop(MARK)
-    assert files == {"a.txt": b"new", "b.txt": b"new"}
+    files.pop(MARKER)
+    assert files == {"a.tsv": b"new", "b.tsv": b"new"}
+
+
+HIDDEN = ".a.tsv.x.epilens-partial"
+
+
+def listed(out, content):
+    """A derivative with this list of unfinished renames, and a complete hidden file."""
+    claim_output(out, "a test")
+    (out / HIDDEN).write_bytes(b"evil")
+    (out / ".epilens-together").write_text(
+        content if isinstance(content, str) else json.dumps(content)
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"/victim.tsv": HIDDEN},
+        {"../victim.tsv": HIDDEN},
+        {"inner/../../victim.tsv": HIDDEN},
+        {"link/victim.tsv": "link/.victim.tsv.x.epilens-partial"},
+        {"link/a.tsv": HIDDEN},
+        {"inner//a.tsv": HIDDEN},
+        {"inner\\a.tsv": HIDDEN},
+        {"inner/a.tsv": HIDDEN},
+        {"a.tsv": "link/.a.tsv.x.epilens-partial"},
+        {"a.tsv": "victim.tsv"},
+        {"a.tsv": None},
+        {"a.tsv": [HIDDEN]},
+        {"a.tsv": ".a.tsv.\0.epilens-partial"},
+        {"a.sh": ".a.sh.x.epilens-partial"},
+        {".epilens": "..epilens.x.epilens-partial"},
+        {"": HIDDEN},
+        {"a.tsv": HIDDEN, "b.tsv": None},
+        {"x" * 300 + ".tsv": "." + "x" * 300 + ".tsv.x.epilens-partial"},
+        *([1, 2], None, "text", 1, {"a.tsv": {}}),
+        *("{", "", "[" * 100_000),
+    ],
+)
+def test_a_list_that_epilens_did_not_write_is_ignored(tmp_path, content, capsys):
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "victim.tsv").write_bytes(b"mine")
+    (outside / ".victim.tsv.x.epilens-partial").write_bytes(b"evil")
+    (outside / HIDDEN).write_bytes(b"evil")
+    if isinstance(content, dict):
+        content = {name.replace("/victim", f"{outside}/victim") if name[:1] == "/" else name: place
+                   for name, place in content.items()}  # fmt: skip
+    listed(out, content)
+    (out / "link").symlink_to(outside)
+    (out / "a.tsv").write_bytes(b"mine")
+    before = contents(outside)
+    with locked_output(out, "a test"):
+        pass
+    assert contents(outside) == before
+    assert (out / "a.tsv").read_bytes() == b"mine"
+    assert not (out / ".epilens-together").exists()
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("expected in .epilens-together a list of files of EpiLENS") == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "broken link"])
+def test_a_list_that_is_not_a_file_is_ignored(tmp_path, kind, capsys):
+    place = tmp_path / ".epilens-together"
+    {"pipe": os.mkfifo, "folder": Path.mkdir, "broken link": lambda p: p.symlink_to("x")}[kind](
+        place
+    )
+    finish_together(tmp_path)
+    assert "a list of files of EpiLENS" in " ".join(capsys.readouterr().err.split())
+
+
+def test_files_are_not_written_together_through_a_link(tmp_path):
+    (tmp_path / "outside" / "ieeg").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "sub-01").symlink_to(tmp_path / "outside")
+    with pytest.raises(DataError, match=r"found 'sub-01/ieeg/a\.tsv' outside"):
+        write_together(tmp_path / "out", {"b.tsv": b"new", "sub-01/ieeg/a.tsv": b"new"})
+    assert contents(tmp_path / "outside") == contents(tmp_path / "out") == {}
+
+
+def test_a_folder_whose_claim_was_killed_is_empty(tmp_path):
+    (tmp_path / "..epilens.x.epilens-partial").write_text("{")
+    assert claim_output(tmp_path, "a test") == tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == [MARKER]
+
+
+def test_a_list_in_a_folder_reached_by_a_link_is_finished(tmp_path):
+    listed(tmp_path / "out", {"a.tsv": HIDDEN})
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    finish_together(tmp_path / "link")
+    assert (tmp_path / "out" / "a.tsv").read_bytes() == b"evil"
 
 
 def test_a_kill_between_two_renames_of_folders_loses_neither(tmp_path):
@@ -388,8 +479,8 @@ def test_what_kills_left_is_swept_but_nothing_of_somebody_else(tmp_path):
     (other / ".d.3.epilens-partial").write_text("x")
     with locked_output(out, "a test"):
         pass
-    left = {MARK, ".mine.partial", "deep/c", ".theirs.epilens-partial/notes.txt"}
-    assert set(contents(out)) == left | {f"other/{MARK}", "other/.d.3.epilens-partial"}
+    left = {MARKER, ".mine.partial", "deep/c", ".theirs.epilens-partial/notes.txt"}
+    assert set(contents(out)) == left | {f"other/{MARKER}", "other/.d.3.epilens-partial"}
 
 
 def test_a_change_in_a_sealed_folder_is_seen(tmp_path):
@@ -400,7 +491,7 @@ def test_a_change_in_a_sealed_folder_is_seen(tmp_path):
     assert first_corrupt(tmp_path / "out") == "a.bin"
     (tmp_path / "out" / "a.bin").unlink()
     assert first_corrupt(tmp_path / "out") == "a.bin"
-    assert first_corrupt(tmp_path / "nowhere") == MARK
+    assert first_corrupt(tmp_path / "nowhere") == MARKER
 
 
 def test_cubes_are_not_replaced_by_whatever_is_told_to_go_there(finished, capsys):
@@ -461,7 +552,7 @@ def test_a_new_file_where_nothing_can_be_written_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"9" * 5_000])
-def test_json_that_is_none_is_a_value_error(tmp_path, content):
+def test_invalid_json_is_a_value_error(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"JSON|Expecting|utf-8|digits"):
-        read_tree(tmp_path / "x.json")
+        load_json(tmp_path / "x.json")

@@ -11,7 +11,7 @@ from asking import asked, told
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.data.discovery import cases_of
-from epilens.io.locks import alone_in
+from epilens.io.locks import lock_folder
 from epilens.review.server import ConflictError
 from epilens.review.session import Document, open_session
 from epilens.review.start import make_review
@@ -75,7 +75,7 @@ def test_a_second_process_is_kept_out(tmp_path, tiny):
     session = open_session(cases_of([tiny]), tmp_path / "out")
     patient = str(sorted((tiny / "north").glob("sub-*"))[0])
     command = [sys.executable, "-m", "epilens", "review", patient, "--out", str(session.out)]
-    with alone_in(session.out):
+    with lock_folder(session.out):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from epilens.bids_app.participants import Outcome, left_out, write_left_out
 from epilens.core.errors import DataError
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import is_own, write_atomically
+from epilens.io.outputs import is_output, write_atomically
 from epilens.report.derivative import DISCLAIMER, KIND
 from epilens.report.markup import as_text
 from epilens.review.pages import index, read_summary, reports
@@ -26,7 +26,7 @@ _COLUMNS = {
 
 def summarise(out: Path) -> Path:
     """Write table and page over the patients of OUT; returns the page."""
-    if not out.is_dir() or not is_own(out, KIND) or not reports(out):
+    if not out.is_dir() or not is_output(out, KIND) or not reports(out):
         raise DataError(
             f"{out}: expected localized patients, found none. Run the level participant first."
         )

@@ -20,7 +20,7 @@ from epilens.core.errors import DataError, EpilensError, StorageError, WorkerErr
 from epilens.core.progress import Progress, StepFunction
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in, natural
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
@@ -214,7 +214,7 @@ def _recorded(job: Job) -> Outcome | None:
 
 def _read_record(path: Path) -> Outcome | None:
     try:
-        return Outcome(**read_tree(path))
+        return Outcome(**load_json(path))
     except (OSError, ValueError, TypeError):
         return None
 

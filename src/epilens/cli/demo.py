@@ -16,7 +16,7 @@ from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evaluation.train import train
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.outputs import claim_output
 from epilens.localization import localize
 from epilens.methods import stores_of
@@ -128,4 +128,4 @@ def _picture(cohort: Cohort, path: Path) -> Path:
 
 def _made_before(cohort: Path) -> bool:
     marker = cohort / "simulation.json"
-    return marker.exists() and read_tree(marker) == {"shape": SHAPE, "seed": SEED}
+    return marker.exists() and load_json(marker) == {"shape": SHAPE, "seed": SEED}

@@ -15,7 +15,7 @@ import pandas as pd
 
 from epilens.core.errors import LedgerError
 from epilens.evaluation.ledger import read_ledger, write_ledger
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.outputs import first_corrupt, replace_folder
 
 _LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
@@ -35,7 +35,7 @@ class CellFolder:
     def record(self) -> dict[str, Any]:
         """Key, resolved inputs, threshold and notes: `cell.json`; empty where it is not whole."""
         try:
-            record = read_tree(self.path / _RECORD)
+            record = load_json(self.path / _RECORD)
         except (OSError, ValueError):
             return {}
         return record if isinstance(record, dict) else {}

@@ -23,7 +23,7 @@ from epilens.core.types import Floats
 from epilens.evidence.views import Standardizer
 from epilens.io.locks import lock_path
 from epilens.io.mirror import mirrored
-from epilens.io.outputs import claim_output, sweep, write_bytes_atomically
+from epilens.io.outputs import claim_output, remove_leftovers, write_bytes_atomically
 from epilens.io.remote import MEMBERS
 from epilens.io.urls import below, url_of
 from epilens.networks.lens import Lens
@@ -49,7 +49,7 @@ def parts_beside(model: str | Path) -> Generator[Path]:
     """
     with _alone_beside(model) as place:
         claim_output(place, KIND, (f"*{SUFFIX}",))
-        sweep(place)
+        remove_leftovers(place)
         whole = False
         try:
             yield place

@@ -30,7 +30,7 @@ from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.delimited import plain, read_csv, to_csv, to_tsv
 from epilens.io.kept_here import origin_of
 from epilens.io.mirror import fetched, place_at, relative_place
@@ -77,7 +77,7 @@ class Run:
         if not self.began:
             return {}
         try:
-            setting = read_tree(self.folder / _SETTING)
+            setting = load_json(self.folder / _SETTING)
         except (OSError, ValueError):
             raise self._damaged(_SETTING) from None
         if not isinstance(setting, dict) or _DIGESTS - set(setting):
@@ -206,7 +206,7 @@ class Run:
         if not path.exists():
             return None
         try:
-            written = read_tree(path)
+            written = load_json(path)
         except ValueError:
             return {}
         return written if isinstance(written, dict) else {}

@@ -30,9 +30,9 @@ from epilens.core.errors import CubeError, DamagedError, DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.data.sidecars import natural
 from epilens.evidence.cube import check, joined
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.mirror import fetched
-from epilens.io.outputs import own_file, replace_file
+from epilens.io.outputs import check_own_file, replace_file
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -74,7 +74,10 @@ def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
             config={"write_empty_chunks": True},  # a piece that is not there is a damage
         )
     zarr.consolidate_metadata(store, zarr_format=2)
-    with replace_file(own_file(path, _ATTRIBUTES)) as place, zipfile.ZipFile(place, "w") as file:
+    with (
+        replace_file(check_own_file(path, _ATTRIBUTES)) as place,
+        zipfile.ZipFile(place, "w") as file,
+    ):
         for name in sorted(pieces):
             info, content = zipfile.ZipInfo(name), pieces.pop(name).to_bytes()
             info.comment = _sum_of(content)
@@ -158,7 +161,7 @@ def open_store(path: str | Path) -> xr.Dataset:
 def begins_like_ours(path: str | Path) -> bool:
     """Whether a file can be a store of ours, whole or damaged."""
     try:
-        own_file(path, _ATTRIBUTES)
+        check_own_file(path, _ATTRIBUTES)
     except DataError:
         return False
     return True
@@ -405,7 +408,7 @@ def open_cohort(path: str | Path) -> Cohort:
 def _summary_in(folder: Path) -> dict[str, Any]:
     """What `cohort.json` says; nothing where it is gone or damaged: the cubes say it all again."""
     try:
-        about = read_tree(folder / "cohort.json")
+        about = load_json(folder / "cohort.json")
     except (OSError, ValueError):
         return {}
     return about if isinstance(about, dict) else {}

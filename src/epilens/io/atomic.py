@@ -1,7 +1,7 @@
-"""Files that are either there and complete, or not there, also after a power loss.
+"""Atomic files: a file is complete or absent, also after a power loss.
 
-What is being written has a hidden name that ends with `.epilens-partial` and is held. A kill can
-leave it behind, held by nobody: whoever writes the same name next removes it.
+A file that is being written has a hidden name that ends with `.epilens-partial` and is locked. A
+kill leaves it behind unlocked, and the next attempt to write the same file removes it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from epilens.core.console import say
 from epilens.core.errors import DataError, StorageError
-from epilens.io.locks import hold, nobody_holds
+from epilens.io.locks import remove_unlocked, try_lock
 from epilens.io.os_errors import as_storage_error, explain_os_error
-from epilens.io.safe_read import MOST_BYTES, read_bytes
-from epilens.io.urls import check_here
+from epilens.io.safe_read import MOST_BYTES, is_plain_path, read_bytes
+from epilens.io.urls import check_local_path
 
 PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
-"""End of the hidden name of what is being written; the list of what is to appear together."""
+"""End of a hidden name of a file that is being written; the list of files to appear together."""
+_TOGETHER_KINDS = (".bidsignore", ".html", ".json", ".md", ".tsv")
+"""Ends of the names of files that are written together."""
 
 
-def read_tree(path: Path, most: int = MOST_BYTES) -> Any:
-    """What a JSON file of ours says; whatever is wrong with it, or in it, is a `ValueError`."""
+def load_json(path: Path, most: int = MOST_BYTES) -> Any:
+    """Parse a JSON file; anything wrong with the file or its content is a `ValueError`."""
     content = read_bytes(path, str(path), most=most)
     try:
         return json.loads(content)
@@ -36,18 +39,18 @@ def read_tree(path: Path, most: int = MOST_BYTES) -> Any:
         ) from None
 
 
-def own_file(path: str | Path, sign: str) -> Path:
-    """The path, unless a file is there that lacks the sign by which ours are known."""
-    check_here(path)
+def check_own_file(path: str | Path, signature: str) -> Path:
+    """Return the path; refuse an existing file without the signature of files that we write."""
+    check_local_path(path)
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path}: expected the name of a file, found a folder. Add a file's name.")
     if path.exists():
-        ours = path.is_file()  # a pipe would be waited for without end
-        if ours:
+        is_ours = path.is_file()  # opening a pipe would block
+        if is_ours:
             with path.open("rb") as file:
-                ours = sign.encode() in file.read(4096)
-        if not ours:
+                is_ours = signature.encode() in file.read(4096)
+        if not is_ours:
             raise DataError(
                 f"{path}: expected no file, or one that this command wrote, found another. Nothing "
                 "is written there: give another name."
@@ -56,27 +59,26 @@ def own_file(path: str | Path, sign: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder, there or to be made, in which this user can write nothing.
+    """Refuse a folder, existing or not, in which this user cannot write.
 
-    For verbs that compute long before they write. A disk that is full by then is told then.
+    For commands that compute for a long time before they write.
     """
-    here = folder.absolute()
-    nearest = next(place for place in (here, *here.parents) if os.path.lexists(place))
+    folder = folder.absolute()
+    nearest = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     code = 0
-    if not os.path.isdir(nearest):  # noqa: PTH112 - Path.is_dir raises where it may not look
+    if not os.path.isdir(nearest):  # noqa: PTH112 - Path.is_dir raises without permission
         code = errno.ENOTDIR
     elif not os.access(nearest, os.W_OK | os.X_OK):
         code = errno.EROFS if os.statvfs(nearest).f_flag & os.ST_RDONLY else errno.EACCES
     if code:
-        raise unwritable(folder, OSError(code, os.strerror(code)))
+        raise not_writable_error(folder, OSError(code, os.strerror(code)))
 
 
 @contextmanager
 def replace_file(path: str | Path) -> Generator[Path]:
-    """A place for a new file; it takes the name `path` when all is written and on the disk.
+    """Yield a hidden path to write to; it is renamed to `path` once it is on the disk.
 
-    A kill leaves the old file, the new one, or none under that name, and perhaps a hidden one
-    beside it, which the next attempt replaces.
+    A kill leaves the old file, the new file, or none, and perhaps a hidden file.
     """
     path = Path(path)
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
@@ -84,78 +86,80 @@ def replace_file(path: str | Path) -> Generator[Path]:
         os.fsync(handle)
         hidden.chmod(0o644)
         hidden.replace(path)
-        settle_names(path.parent)
+        fsync_folder(path.parent)
 
 
 @contextmanager
 def _hidden_file(path: Path) -> Generator[tuple[Path, int]]:
-    """An empty file beside `path`, open and held; gone at the end, unless it got another name."""
-    check_here(path)
+    """Yield an empty, open and locked file next to `path`; removed at the end unless renamed."""
+    check_local_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep_name(path)
-        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
+        _remove_partials(path)
+        hidden, handle = _make_locked(path)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise not_writable_error(path, error) from None
     try:
-        hold(handle)  # so that nobody takes it for what a kill left
-        yield Path(name), handle
+        yield hidden, handle
     finally:
         with suppress(OSError):
-            Path(name).unlink()
+            hidden.unlink()
         os.close(handle)
 
 
-def _sweep_name(path: Path) -> None:
-    """What a kill left of an earlier attempt to write this file."""
-    for name in _entries(path.parent):
+def _make_locked(path: Path) -> tuple[Path, int]:
+    while True:
+        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
+        if try_lock(handle, Path(name)):
+            return Path(name), handle
+        os.close(handle)  # somebody removed it before it was locked
+
+
+def _remove_partials(path: Path) -> None:
+    """Remove what killed attempts to write this file left behind."""
+    with os.scandir(path.parent) as entries:
+        names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    for name in names:
         if name.startswith(f".{path.name}.") and name.endswith(PARTIAL):
-            leftover = path.with_name(name)
-            if leftover.is_file() and nobody_holds(leftover):
-                leftover.unlink(missing_ok=True)
-
-
-def _entries(folder: Path) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        yield from (entry.name for entry in entries)
+            remove_unlocked(path.with_name(name))
 
 
 def write_atomically(path: str | Path, text: str) -> Path:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     return write_bytes_atomically(path, text.encode("utf-8"))
 
 
 def write_bytes_atomically(path: str | Path, content: bytes) -> Path:
-    """Write under a hidden name beside the file, then rename: never half a file."""
+    """Write a file atomically."""
     with replace_file(path) as hidden:
         hidden.write_bytes(content)
     return Path(path)
 
 
 def write_new(path: str | Path, text: str) -> bool:
-    """Write a file that must not be there yet, whole or not at all; False if it is there.
+    """Write a file atomically, unless it exists; return whether it was written.
 
-    Of two processes that write the same name, one wins and the other is told.
+    Of two processes that write the same name, exactly one gets True.
     """
     path = Path(path)
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         hidden.write_bytes(text.encode("utf-8"))
         os.fsync(handle)
         hidden.chmod(0o644)
-        taken = _take_name(path, hidden)
-        settle_names(path.parent)
-    return taken
+        is_new = _link_new(hidden, path)
+        fsync_folder(path.parent)
+    return is_new
 
 
-def _take_name(path: Path, whole: Path) -> bool:
+def _link_new(hidden: Path, path: Path) -> bool:
     try:
-        path.hardlink_to(whole)
+        path.hardlink_to(hidden)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links: a name is still taken by one alone
+    except OSError:  # a file system without links: creating a name is still exclusive
         try:
             with path.open("xb") as file:
-                file.write(whole.read_bytes())
+                file.write(hidden.read_bytes())
         except FileExistsError:
             return False
     return True
@@ -164,41 +168,82 @@ def _take_name(path: Path, whole: Path) -> bool:
 def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
     """Write files below a folder that belong together: all of them, or none.
 
-    They are whole under hidden names before the first one gets its own. A kill between two renames
-    leaves a list of them, by which the next command in this folder ends what was begun.
+    All are complete under hidden names before the first is renamed. A kill between two renames
+    leaves a list of them, with which the next command in this folder finishes the renames.
     """
     folder = Path(folder)
+    for name in files:
+        if not _is_own_file_in(folder, name):
+            raise DataError(
+                f"{folder}: expected files of EpiLENS inside this folder, found {name!r} outside. "
+                "Remove links from the folder, or give another folder."
+            )
     finish_together(folder)
-    hidden: dict[str, str] = {}
+    hidden_names: dict[str, str] = {}
     with as_storage_error(folder), ExitStack() as stack:
         for name, content in files.items():
-            place, handle = stack.enter_context(_hidden_file(folder / name))
-            place.write_bytes(content)
+            hidden, handle = stack.enter_context(_hidden_file(folder / name))
+            hidden.write_bytes(content)
             os.fsync(handle)
-            place.chmod(0o644)
-            hidden[name] = Path(name).with_name(place.name).as_posix()
-        write_atomically(folder / TOGETHER, json.dumps(hidden))
-        finish_together(folder)
+            hidden.chmod(0o644)
+            hidden_names[name] = PurePosixPath(name).with_name(hidden.name).as_posix()
+        write_atomically(folder / TOGETHER, json.dumps(hidden_names))
+        _rename_all(folder, hidden_names)
 
 
 def finish_together(folder: str | Path) -> None:
-    """Give the files of an interrupted `write_together` their names."""
+    """Finish the renames of an interrupted `write_together`.
+
+    Anybody may have written the list: one that `write_together` would not write is ignored.
+    """
     folder = Path(folder)
-    try:
-        hidden = read_tree(folder / TOGETHER)
-    except (OSError, ValueError):
+    if not os.path.lexists(folder / TOGETHER):
         return
-    for name, place in hidden.items():
-        if not place.endswith(PARTIAL) or ".." in Path(place).parts or ".." in Path(name).parts:
-            continue  # not a list of ours
-        with suppress(FileNotFoundError):  # it has its name already
-            (folder / place).replace(folder / name)
-            settle_names((folder / name).parent)
-    (folder / TOGETHER).unlink(missing_ok=True)
+    try:
+        hidden_names = load_json(folder / TOGETHER)
+        is_own = all(_is_own_rename(folder, *names) for names in hidden_names.items())
+    except (OSError, ValueError, AttributeError):
+        is_own = False
+    if not is_own:
+        say(
+            f"{folder}: expected in {TOGETHER} a list of files of EpiLENS inside this folder, "
+            "found something else. It is ignored and removed."
+        )
+    _rename_all(folder, hidden_names if is_own else {})
+
+
+def _is_own_rename(folder: Path, name: str, hidden_name: Any) -> bool:
+    """Whether `write_together` renames a hidden file of this name to this name."""
+    if not isinstance(hidden_name, str) or not _is_own_file_in(folder, name):
+        return False
+    path, hidden = PurePosixPath(name), PurePosixPath(hidden_name)
+    return (
+        is_plain_path(hidden_name)
+        and hidden.parent == path.parent
+        and hidden.name.startswith(f".{path.name}.")
+        and hidden.name.endswith(PARTIAL)
+        and not (folder / hidden).is_symlink()
+    )
+
+
+def _is_own_file_in(folder: Path, name: str) -> bool:
+    """Whether a name is of a kind that EpiLENS writes, inside the folder, not behind a link."""
+    if not is_plain_path(name) or not name.endswith(_TOGETHER_KINDS):
+        return False
+    return (folder / name).parent.resolve() == folder.resolve() / PurePosixPath(name).parent
+
+
+def _rename_all(folder: Path, hidden_names: Mapping[str, str]) -> None:
+    for name, hidden_name in hidden_names.items():
+        with suppress(FileNotFoundError):  # it was renamed before the kill
+            (folder / hidden_name).replace(folder / name)
+            fsync_folder((folder / name).parent)
+    with suppress(OSError):
+        (folder / TOGETHER).unlink()
 
 
 def fsync_tree(folder: Path) -> None:
-    """Everything in a folder is on the disk: a power loss after the rename takes nothing."""
+    """Flush all files of a folder to the disk, so that a power loss after a rename loses none."""
     for place, _, names in os.walk(folder):
         for name in names:
             handle = os.open(Path(place) / name, os.O_RDONLY)
@@ -206,11 +251,11 @@ def fsync_tree(folder: Path) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-        settle_names(Path(place))
+        fsync_folder(Path(place))
 
 
-def settle_names(folder: Path) -> None:
-    """The names of a folder are on the disk, where its file system can promise that."""
+def fsync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, where its file system supports that."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -219,8 +264,8 @@ def settle_names(folder: Path) -> None:
             os.close(handle)
 
 
-def unwritable(path: Path, error: OSError) -> StorageError:
-    """What to say of a place that cannot be written."""
+def not_writable_error(path: Path, error: OSError) -> StorageError:
+    """Return the error for a path that cannot be written."""
     return StorageError(
         explain_os_error(error, path)
         or f"{path}: expected a place that can be written, found: {error.strerror}. Give another "

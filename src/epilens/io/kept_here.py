@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from epilens.core.errors import StorageError
-from epilens.io.atomic import read_tree, replace_file, unwritable, write_atomically
+from epilens.io.atomic import load_json, not_writable_error, replace_file, write_atomically
 from epilens.io.locks import lock_path
 from epilens.io.os_errors import as_storage_error
 from epilens.io.outputs import is_leftover
@@ -55,7 +55,7 @@ class Folder:
         """A folder with what was noted of it; where the note is damaged, nothing is known."""
         folder = cls(path)
         with suppress(OSError, ValueError, TypeError):
-            noted = read_tree(folder._note, _MOST_NOTE)
+            noted = load_json(folder._note, _MOST_NOTE)
             folder.known = {n: [int(a), int(b), str(c)] for n, (a, b, c) in noted.items()}
         return folder
 
@@ -170,7 +170,7 @@ class Place:
     def owner(self) -> str:
         """By this name the store knows who writes from this machine."""
         try:
-            about = read_tree(self.base / _ABOUT)
+            about = load_json(self.base / _ABOUT)
             return str(about["owner"])
         except (OSError, ValueError, KeyError, TypeError):
             about = {"url": self.url, "owner": uuid.uuid4().hex}
@@ -183,7 +183,7 @@ class Place:
         try:
             self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise unwritable(self.base, error) from None
+            raise not_writable_error(self.base, error) from None
         with lock_path(self.base / what, wait_s):
             self.owner  # noqa: B018  is noted, and so is the URL
             # Whoever held it before has noted more.
@@ -224,7 +224,7 @@ def origin_of(path: str | Path) -> str:
     if path.parent.name not in (COPY, WORK):
         return ""
     try:
-        about = read_tree(path.parent.parent / _ABOUT)
+        about = load_json(path.parent.parent / _ABOUT)
         return str(about["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
@@ -235,7 +235,7 @@ def places() -> list[Place]:
     urls = []
     for about in sorted((cache_folder() / "stores").glob(f"*/{_ABOUT}")):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            urls.append(str(read_tree(about)["url"]))
+            urls.append(str(load_json(about)["url"]))
     return [Place.of(url) for url in sorted(urls)]
 
 

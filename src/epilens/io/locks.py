@@ -1,8 +1,15 @@
-"""One process at a time on one place. A lock belongs to its process and ends with it."""
+"""Advisory locks between processes and threads, released at exit.
+
+A lock is `flock` on a file. Every thread opens the file itself, so threads of one process exclude
+each other as processes do. The system releases the lock when its process ends, however it ends: a
+lock file that a killed process left behind is locked by nobody and is reused. On file systems
+without locks nobody is kept away.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -13,77 +20,102 @@ from epilens.io.os_errors import as_storage_error
 
 try:
     import fcntl
-except ImportError:  # a system without such locks: nobody is kept away
+except ImportError:  # a system without such locks
     fcntl = None
 
-_held: dict[Path, int] = {}
-"""Lock files that this process holds, with how often."""
+_POLL_S = 0.05
+
+
+class _ThreadLocks(threading.local):
+    """Lock files that the current thread has locked: it may lock them again."""
+
+    def __init__(self) -> None:
+        self.files: set[Path] = set()
+
+
+_locked = _ThreadLocks()
 
 
 @contextmanager
-def alone_in(folder: str | Path, wait_s: float = 0.0) -> Generator[None]:
-    """Hold a folder that is added to against other processes.
+def lock_folder(folder: str | Path, wait_s: float = 0.0) -> Generator[None]:
+    """Lock a folder that files are added to; the lock file is inside it.
 
-    Who comes second waits for so long, then is told. A killed process leaves a file that nobody
-    holds, which the next one takes over. Where the file system has no locks, nobody is kept away.
+    Whoever comes second waits `wait_s` seconds, then gets a `StorageError`.
     """
     folder = Path(folder).absolute()
-    with _holding(folder / ".epilens-lock", folder, wait_s):
+    with _lock(folder / ".epilens-lock", folder, wait_s):
         yield
 
 
 @contextmanager
 def lock_path(path: str | Path, wait_s: float = 0.0) -> Generator[None]:
-    """Hold a name whose file or folder is replaced; the lock lies beside it."""
+    """Lock the name of a file or folder that is replaced; the lock file is next to it."""
     path = Path(path).absolute()
-    with _holding(path.with_name(f".{path.name}.epilens-lock"), path, wait_s):
+    with _lock(path.with_name(f".{path.name}.epilens-lock"), path, wait_s):
         yield
 
 
 @contextmanager
-def _holding(file: Path, place: Path, wait_s: float) -> Generator[None]:
-    handle = None if file in _held else _take(file, place, wait_s)
-    _held[file] = _held.get(file, 0) + 1
+def _lock(file: Path, path: Path, wait_s: float) -> Generator[None]:
+    if file in _locked.files:
+        yield
+        return
+    handle = _acquire(file, path, wait_s)
+    _locked.files.add(file)
     try:
         yield
     finally:
-        _held[file] -= 1
-        if handle is not None:
-            del _held[file]
-            with suppress(OSError):
-                file.unlink()
-            os.close(handle)
+        _locked.files.discard(file)
+        with suppress(OSError):
+            file.unlink()
+        os.close(handle)
 
 
-def _take(file: Path, place: Path, wait_s: float) -> int:
-    last = time.monotonic() + wait_s
-    while (handle := _try(file, place)) is None:
-        if time.monotonic() >= last:
+def _acquire(file: Path, path: Path, wait_s: float) -> int:
+    deadline = time.monotonic() + wait_s
+    while (handle := _open_locked(file, path)) is None:
+        if time.monotonic() >= deadline:
             raise StorageError(
-                f"{place}: expected to be the only one who writes there, found another process of "
-                f"EpiLENS{_number(file)}. Wait until it has ended, or give another folder."
+                f"{path}: expected to be the only one who writes there, found {_holder(file)}. "
+                "Wait until it has ended, or give another folder."
             )
-        time.sleep(0.05)
+        time.sleep(_POLL_S)
     return handle
 
 
-def _try(file: Path, place: Path) -> int | None:
-    """The locked file, or None: somebody else has it, or has just removed it."""
-    with as_storage_error(place):
+def _open_locked(file: Path, path: Path) -> int | None:
+    """The open lock file; None if somebody else has locked or just removed it."""
+    with as_storage_error(path):
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
-    # Whoever had it may have removed it between our opening and our locking.
-    if not hold(handle) or not _same(file, handle):
+    if not try_lock(handle, file):
         os.close(handle)
         return None
-    with suppress(OSError):  # the number is a courtesy: a full disk shall not stop us here
+    with suppress(OSError):  # the number only serves the message: a full disk is no reason to stop
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
     return handle
 
 
-def hold(handle: int) -> bool:
-    """Lock an open file for as long as it is open; False: somebody else holds it."""
+def try_lock(handle: int, file: Path) -> bool:
+    """Lock an open file until it is closed; False if somebody else has locked or removed it."""
+    return _flock(handle) and _is_same_file(handle, file)
+
+
+def remove_unlocked(file: Path) -> None:
+    """Remove a file, unless somebody has locked it."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return
+    try:
+        if try_lock(handle, file):  # locked until it is gone, so nobody starts to use it meanwhile
+            file.unlink(missing_ok=True)
+    finally:
+        os.close(handle)
+
+
+def _flock(handle: int) -> bool:
     if fcntl is None:
         return True
     try:
@@ -95,27 +127,17 @@ def hold(handle: int) -> bool:
     return True
 
 
-def nobody_holds(file: Path) -> bool:
-    """Whether no process has this file open and locked."""
+def _is_same_file(handle: int, file: Path) -> bool:
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        return hold(handle)
-    finally:
-        os.close(handle)
-
-
-def _same(file: Path, handle: int) -> bool:
-    try:
-        return file.stat().st_ino == os.fstat(handle).st_ino
+        return os.path.samestat(file.stat(), os.fstat(handle))
     except OSError:
         return False
 
 
-def _number(file: Path) -> str:
-    """' (process 123)' of whoever holds the lock, where it can be read."""
+def _holder(file: Path) -> str:
     with suppress(OSError, ValueError):
-        return f" (process {int(file.read_text())})"
-    return ""
+        process = int(file.read_text())
+        if process == os.getpid():
+            return "another thread of this process"
+        return f"another process of EpiLENS (process {process})"
+    return "another process of EpiLENS"

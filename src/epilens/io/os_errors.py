@@ -1,6 +1,6 @@
-"""What a machine does to a job: disks that are full, places that are closed, memory that is out.
+"""Convert OS errors (full disk, no permission, no memory) to a StorageError naming the path.
 
-None of it is a defect of ours or of the input, so each has one sentence of the usual grammar.
+They are neither defects nor bad input, so each gets a message that says what to do.
 """
 
 from __future__ import annotations
@@ -13,35 +13,38 @@ from pathlib import Path
 
 from epilens.core.errors import StorageError
 
-_AGAIN = "then run the same command again: what was finished is kept"
-_SENTENCES = {
+_RERUN = "then run the same command again: what was finished is kept"
+_EXPLANATIONS = {
     (
         errno.ENOSPC,
         errno.EDQUOT,
-    ): f"expected room on the disk, found none left. Make room, {_AGAIN}",
-    (errno.EROFS, errno.EACCES, errno.EPERM): (
-        "expected a place that can be written, found: {reason}. Give another path"
-    ),
-    (errno.ENOTDIR, errno.EEXIST, errno.ELOOP): (
-        "expected a place that can be written, found: {reason}. Give another path"
-    ),
+    ): f"expected room on the disk, found none left. Make room, {_RERUN}",
+    (
+        errno.EROFS,
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.EEXIST,
+        errno.ELOOP,
+    ): ("expected a place that can be written, found: {reason}. Give another path"),
     (errno.ENAMETOOLONG,): "expected a name that the disk can hold, found one that is too long. "
     "Give a shorter path",
     (errno.EFBIG,): "expected to be allowed files of this size, found a limit (`ulimit -f`). Raise "
-    f"it, {_AGAIN}",
+    f"it, {_RERUN}",
     (errno.EMFILE, errno.ENFILE): "expected to be allowed more open files, found a limit (`ulimit "
-    f"-n`). Raise it or use fewer --jobs, {_AGAIN}",
+    f"-n`). Raise it or use fewer --jobs, {_RERUN}",
     (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV): (
-        f"expected a disk that answers, found: {{reason}}. Check the disk or network, {_AGAIN}"
+        f"expected a disk that answers, found: {{reason}}. Check the disk or network, {_RERUN}"
     ),
     (errno.ENOMEM,): "expected enough memory, found too little. Close other programs or use fewer "
-    f"--jobs, {_AGAIN}",
+    f"--jobs, {_RERUN}",
 }
-_OF_CODE = {code: text for codes, text in _SENTENCES.items() for code in codes}
+_BY_CODE = {code: text for codes, text in _EXPLANATIONS.items() for code in codes}
 
 
 def explain_os_error(error: BaseException, who: str | Path = "") -> str | None:
-    """One sentence for a fault of the machine; None for any other error.
+    """Explain an OS error and what to do; None for any other error.
 
     Examples
     --------
@@ -55,19 +58,19 @@ def explain_os_error(error: BaseException, who: str | Path = "") -> str | None:
         code: int | None = errno.ENOMEM
     else:
         code = error.errno if isinstance(error, OSError) else None
-    if code not in _OF_CODE:
+    if code not in _BY_CODE:
         return None
     who = who or getattr(error, "filename", None) or "epilens"
-    return f"{who}: {_OF_CODE[code].format(reason=os.strerror(code))}."
+    return f"{who}: {_BY_CODE[code].format(reason=os.strerror(code))}."
 
 
 @contextmanager
 def as_storage_error(who: str | Path) -> Generator[None]:
-    """Faults of the machine, while something is written, become one sentence about the place."""
+    """Convert OS and memory errors to a `StorageError` naming the path."""
     try:
         yield
     except (OSError, MemoryError) as error:
-        sentence = explain_os_error(error, who)
-        if sentence is None:
+        explanation = explain_os_error(error, who)
+        if explanation is None:
             raise
-        raise StorageError(sentence) from error
+        raise StorageError(explanation) from error

@@ -1,11 +1,11 @@
-"""Files and folders that are either there and complete, or not there; and are ours, or left alone.
+"""Output folders: complete or absent, and only folders that EpiLENS wrote are changed.
 
-Every folder that a verb writes carries a mark: a hidden file that says what kind of output it is
-and, where it was written in one piece, which files that piece has. A folder without the mark, or
-with a file that we did not write, is never replaced or added to.
+Every folder that a command writes contains a marker: a hidden file with the kind of output and, for
+a folder written in one piece, the names of its files. A folder without a marker, or with a file
+that EpiLENS did not write, is never replaced or added to.
 
-What a kill leaves has a hidden name; the next command that works in the same folder, or writes the
-same name, removes it.
+What a kill leaves behind has a hidden name. The next command that works in the same folder, or
+writes the same name, removes it.
 """
 
 from __future__ import annotations
@@ -24,61 +24,62 @@ from epilens.core.errors import DataError, StorageError
 from epilens.io.atomic import (
     PARTIAL,
     TOGETHER,
+    check_own_file,
     check_writable,
     finish_together,
+    fsync_folder,
     fsync_tree,
-    own_file,
-    read_tree,
+    load_json,
+    not_writable_error,
     replace_file,
-    settle_names,
-    unwritable,
     write_atomically,
     write_bytes_atomically,
     write_new,
     write_together,
 )
-from epilens.io.locks import alone_in, lock_path, nobody_holds
+from epilens.io.locks import lock_folder, lock_path, remove_unlocked
 from epilens.io.os_errors import as_storage_error
-from epilens.io.urls import check_here
+from epilens.io.urls import check_local_path
 
 __all__ = [
-    "MARK",
+    "MARKER",
     "check_folder",
+    "check_own_file",
     "check_writable",
     "claim_output",
     "first_corrupt",
     "is_leftover",
-    "is_own",
+    "is_output",
     "locked_output",
-    "own_file",
+    "remove_leftovers",
     "replace_file",
     "replace_folder",
-    "sweep",
     "write_atomically",
     "write_bytes_atomically",
     "write_new",
     "write_together",
 ]
 
-MARK = ".epilens"
-"""The hidden file by which a folder of ours is known again."""
+MARKER = ".epilens"
+"""The hidden file that identifies a folder written by EpiLENS."""
 OLD, LOCK = ".epilens-old", ".epilens-lock"
-"""Ends of the hidden names of what is being replaced, and of what is held."""
+"""Ends of the hidden names of a folder that is being replaced, and of a lock file."""
 
 
 @contextmanager
 def locked_output(
     path: str | Path, kind: str, recognise_globs: Sequence[str] = (), wait_s: float = 0.0
 ) -> Generator[Path]:
-    """The folder `path` to write output of this kind into, alone, without what a kill left."""
-    path = claim_output(path, kind, recognise_globs)
-    with alone_in(path, wait_s):
-        sweep(path)
+    """Claim and lock a folder for output of this kind, without the leftovers of a kill."""
+    check_folder(path, kind, recognise_globs)
+    with lock_folder(path, wait_s):
+        path = claim_output(path, kind, recognise_globs)
+        remove_leftovers(path)
         yield path
 
 
 def claim_output(path: str | Path, kind: str, recognise_globs: Sequence[str] = ()) -> Path:
-    """The folder `path` to write output of this kind into: new, empty, or of the same kind.
+    """Make a folder for output of this kind: new, empty, or of the same kind.
 
     Anything else is refused, because something in it could be overwritten.
 
@@ -90,102 +91,108 @@ def claim_output(path: str | Path, kind: str, recognise_globs: Sequence[str] = (
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(path, error) from None
-    if _marked(path) is None:
-        write_atomically(path / MARK, json.dumps({"kind": kind}) + "\n")
+        raise not_writable_error(path, error) from None
+    if _read_marker(path) is None:
+        write_atomically(path / MARKER, json.dumps({"kind": kind}) + "\n")
     return path
 
 
 def check_folder(path: str | Path, kind: str, recognise_globs: Sequence[str] = ()) -> None:
-    """Refuse a place that is not absent, empty, or output of this kind."""
-    check_here(path)
+    """Refuse a folder that is not absent, empty, or output of this kind."""
+    check_local_path(path)
     path = Path(path)
     try:
-        what = _kind_of(path)
+        content = _describe_content(path)
     except OSError as error:
-        raise unwritable(path, error) from None
-    if what not in ("", kind) and not (recognise_globs and _is_known(path, recognise_globs)):
+        raise not_writable_error(path, error) from None
+    if content not in ("", kind) and not (
+        recognise_globs and _is_recognised(path, recognise_globs)
+    ):
         raise DataError(
-            f"{path}: expected a new or empty folder, or {_named(kind)}, found {what}. Nothing "
-            "is written there: give another folder."
+            f"{path}: expected a new or empty folder, or one with {kind} of EpiLENS, found "
+            f"{content}. Nothing is written there: give another folder."
         )
 
 
-def is_own(path: str | Path, kind: str) -> bool:
+def is_output(path: str | Path, kind: str) -> bool:
     """Whether a folder is output of this kind."""
-    return _kind_of(Path(path)) == kind
+    return _describe_content(Path(path)) == kind
 
 
-def _kind_of(path: Path) -> str:
-    """The kind that a folder's mark says; '' for an absent or empty folder, else what is there."""
+def _describe_content(path: Path) -> str:
+    """The kind in a folder's marker; '' for an absent or empty folder, else what is there."""
     if not path.exists() and not path.is_symlink():
         return ""
     if not path.is_dir():
         return "a file" if path.exists() else "a broken link"
-    mark = _marked(path)
-    if mark is not None:
-        return mark["kind"]
-    first = next((entry for entry in path.iterdir() if not entry.name.endswith(LOCK)), None)
-    return "" if first is None else f"a folder with other things in it ({first.name})"
+    names = [
+        entry.name for entry in path.iterdir()
+    ]  # before the marker is read: somebody may be writing it
+    marker = _read_marker(path)
+    if marker is not None:
+        return marker["kind"]
+    first = next((name for name in names if not _is_claiming(name)), None)
+    return "" if first is None else f"a folder with other things in it ({first})"
 
 
-def _marked(folder: Path) -> dict[str, Any] | None:
-    """What a folder's mark says; None where there is none that can be read."""
+def _is_claiming(name: str) -> bool:
+    """Whether a name is of a lock, or of a marker that is being written."""
+    return name.endswith(LOCK) or (name.startswith(f".{MARKER}.") and name.endswith(PARTIAL))
+
+
+def _read_marker(folder: Path) -> dict[str, Any] | None:
+    """The marker of a folder; None if it is absent or damaged."""
     try:
-        mark = {"files": None} | read_tree(folder / MARK)
-        named = all(isinstance(name, str) for name in (mark["kind"], *(mark["files"] or ())))
+        marker = {"files": None} | load_json(folder / MARKER)
+        is_valid = all(isinstance(text, str) for text in (marker["kind"], *(marker["files"] or ())))
     except (ValueError, KeyError, TypeError):
         return None
-    return mark if named else None
+    return marker if is_valid else None
 
 
-def _is_known(path: Path, recognise_globs: Sequence[str]) -> bool:
-    """Whether a folder without a mark has what such a folder has, and nothing else."""
-    if not path.is_dir() or _marked(path) is not None:
+def _is_recognised(path: Path, recognise_globs: Sequence[str]) -> bool:
+    """Whether a folder without a marker contains the files of such output, and nothing else."""
+    if not path.is_dir() or _read_marker(path) is not None:
         return False
     names = [entry.name for entry in path.iterdir()]
-    names = [name for name in names if name != MARK and not is_leftover(name)]
-    known = all(any(fnmatch(name, pattern) for pattern in recognise_globs) for name in names)
-    return known and any(fnmatch(name, recognise_globs[0]) for name in names)
+    names = [name for name in names if name != MARKER and not is_leftover(name)]
+    all_match = all(any(fnmatch(name, pattern) for pattern in recognise_globs) for name in names)
+    return all_match and any(fnmatch(name, recognise_globs[0]) for name in names)
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a name is that of something unfinished, replaced or held: hidden, and no output."""
+    """Whether a name is hidden and of an unfinished, replaced or lock file: not output."""
     return name.startswith(".") and name.endswith((PARTIAL, OLD, LOCK, TOGETHER))
-
-
-def _named(kind: str) -> str:
-    return f"one with {kind} of EpiLENS"
 
 
 @contextmanager
 def replace_folder(
     path: str | Path, kind: str, recognise_globs: Sequence[str] = (), sealed: bool = False
 ) -> Generator[Path]:
-    """A new folder to be filled; it takes the name `path` when all is written and on the disk.
+    """Yield a hidden folder to fill; it is renamed to `path` once it is on the disk.
 
-    A kill at any moment leaves the old folder or the new one, under its name or hidden beside it,
-    and perhaps a part, which the next attempt removes. An old folder is replaced only if it is of
-    the same kind and holds nothing but what was written then.
+    A kill leaves the old folder or the new one, under its name or hidden next to it, and perhaps an
+    unfinished one, which the next attempt removes. An old folder is replaced only if it is of the
+    same kind and contains only files that EpiLENS wrote.
 
-    sealed : the mark has a digest of every file, so that `first_corrupt` sees what changed.
+    sealed : the marker contains a SHA-256 of every file, so that `first_corrupt` detects changes.
     """
     path = Path(path)
     check_folder(path, kind, recognise_globs)
-    hidden, old = _hidden(path, PARTIAL), _hidden(path, OLD)
+    hidden, old = _hidden_name(path, PARTIAL), _hidden_name(path, OLD)
     with lock_path(path):
-        for place in (hidden, old):
-            _check_ours(place, kind)
-        _check_ours(path, kind, recognise_globs, listed=True)
-        _bring_back(path, old)
+        for leftover in (hidden, old):
+            _check_removable(leftover, kind)
+        _check_removable(path, kind, recognise_globs, listed=True)
+        _restore(path, old)
         for leftover in (hidden, old):
             shutil.rmtree(leftover, ignore_errors=True)
         try:
             with as_storage_error(path):
                 hidden.mkdir(parents=True)
-                (hidden / MARK).write_text(json.dumps({"kind": kind}), encoding="utf-8")
+                (hidden / MARKER).write_text(json.dumps({"kind": kind}), encoding="utf-8")
                 yield hidden
-                _list_files(hidden, kind, sealed)
+                _write_marker(hidden, kind, sealed)
                 fsync_tree(hidden)
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
@@ -198,49 +205,49 @@ def _swap(path: Path, hidden: Path, old: Path) -> None:
         if path.exists():
             path.rename(old)
         hidden.rename(path)
-        settle_names(path.parent)
+        fsync_folder(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _hidden(path: Path, end: str) -> Path:
+def _hidden_name(path: Path, end: str) -> Path:
     return path.with_name(f".{path.name}{end}")
 
 
-def _bring_back(path: Path, old: Path) -> None:
-    """A kill between two renames left nothing under the name: the old one gets it back."""
+def _restore(path: Path, old: Path) -> None:
+    """Undo the first of two renames if a kill prevented the second."""
     if old.exists() and not path.exists():
         old.rename(path)
 
 
-def _list_files(folder: Path, kind: str, sealed: bool) -> None:
-    """The mark of a folder that was written in one piece names its files."""
+def _write_marker(folder: Path, kind: str, sealed: bool) -> None:
+    """Write the marker of a folder that was written in one piece: it lists the files."""
     names = sorted(_files(folder))
-    files = {name: _digest(folder / name) for name in names} if sealed else names
-    mark = json.dumps({"kind": kind, "files": files})
-    (folder / MARK).write_text(mark, encoding="utf-8")
+    files = {name: _sha256(folder / name) for name in names} if sealed else names
+    marker = json.dumps({"kind": kind, "files": files})
+    (folder / MARKER).write_text(marker, encoding="utf-8")
 
 
-def _digest(path: Path) -> str:
+def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def first_corrupt(folder: str | Path) -> str:
-    """What of a folder is not as it was written: the name of a file; '' if all of it is.
+    """The first file of a folder that is missing or changed; '' if there is none.
 
-    Of a folder that was not sealed it is only seen whether all files are there.
+    In a folder that is not sealed only missing files are detected.
     """
     folder = Path(folder)
-    files = (_marked(folder) or {}).get("files")
+    files = (_read_marker(folder) or {}).get("files")
     if not isinstance(files, dict | list):
-        return MARK
+        return MARKER
     for name in files:
         path = folder / name
-        try:  # a pipe would be waited for without end
-            same = path.is_file() and (isinstance(files, list) or _digest(path) == files[name])
+        try:  # opening a pipe would block
+            intact = path.is_file() and (isinstance(files, list) or _sha256(path) == files[name])
         except OSError:
-            same = False
-        if not same:
+            intact = False
+        if not intact:
             return name
     return ""
 
@@ -250,53 +257,53 @@ def _files(folder: Path) -> set[str]:
         (Path(place) / name).relative_to(folder).as_posix()
         for place, _, names in os.walk(folder)
         for name in names
-    } - {MARK}
+    } - {MARKER}
 
 
-def _check_ours(
+def _check_removable(
     folder: Path, kind: str, recognise_globs: Sequence[str] = (), listed: bool = False
 ) -> None:
-    """Refuse a folder that is to be removed if something in it was not written by us.
+    """Refuse to remove a folder with a file that EpiLENS did not write.
 
-    listed : its mark must say which files are ours; one that was being written cannot yet.
+    listed : its marker must list the files; that of an unfinished folder does not yet.
     """
     check_folder(folder, kind, recognise_globs)
-    mark = _marked(folder)
-    if mark is None:  # absent, empty, or known by its names
+    marker = _read_marker(folder)
+    if marker is None:  # absent, empty, or recognised by its names
         return
-    names = mark["files"] if mark["files"] is not None or not listed else []
-    strange = sorted(_files(folder) - set(names)) if names is not None else []
-    if strange:
+    names = marker["files"] if marker["files"] is not None or not listed else []
+    foreign = sorted(_files(folder) - set(names)) if names is not None else []
+    if foreign:
         raise DataError(
-            f"{folder}: expected only what EpiLENS wrote there, found {strange[0]} too. Move it "
+            f"{folder}: expected only what EpiLENS wrote there, found {foreign[0]} too. Move it "
             "elsewhere, or give another folder."
         )
 
 
-def sweep(folder: str | Path) -> None:
-    """Remove what kills left in a folder of ours: hidden, unfinished, and held by nobody.
+def remove_leftovers(folder: str | Path) -> None:
+    """Remove what kills left behind in a folder: hidden, unfinished, and locked by nobody.
 
-    Folders inside that have a mark of their own are left to whoever works in them.
+    Folders inside that have a marker of their own are not touched.
     """
     folder = Path(folder)
     finish_together(folder)
     for place, folders, names in os.walk(folder):
-        at = Path(place)
+        parent = Path(place)
         for name in filter(is_leftover, names):
-            if name != LOCK and nobody_holds(at / name):
-                (at / name).unlink(missing_ok=True)
+            if name != LOCK:
+                remove_unlocked(parent / name)
         for name in filter(is_leftover, folders):
-            _sweep_folder(at / name)
-        inner = (at / name for name in folders)
-        folders[:] = [p.name for p in inner if p.exists() and not (p / MARK).exists()]
+            _remove_leftover_folder(parent / name)
+        children = (parent / name for name in folders)
+        folders[:] = [p.name for p in children if p.exists() and not (p / MARKER).exists()]
 
 
-def _sweep_folder(leftover: Path) -> None:
-    """A hidden folder of a kill; an old one whose successor is not there gets its name back."""
+def _remove_leftover_folder(leftover: Path) -> None:
+    """Remove the hidden folder of a kill; restore an old one that was not replaced."""
     end = PARTIAL if leftover.name.endswith(PARTIAL) else OLD
     path = leftover.with_name(leftover.name[1:].removesuffix(end))
-    with suppress(StorageError), lock_path(path):  # in use: not ours to remove
-        if _marked(leftover) is None and any(leftover.iterdir()):
+    with suppress(StorageError), lock_path(path):  # locked: somebody else is using it
+        if _read_marker(leftover) is None and any(leftover.iterdir()):
             return
         if end == OLD and not path.exists():
             leftover.rename(path)

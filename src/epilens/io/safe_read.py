@@ -1,6 +1,6 @@
-"""Files that somebody else wrote: regular ones of a sensible size, or one clear sentence.
+"""Read files of unknown origin: regular files of a sensible size, or a clear error.
 
-A pipe in the place of a sidecar would be waited for without end, and a device never ends.
+Opening a pipe blocks forever, and a device never ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from epilens.core.errors import DataError, EpilensError
 
 MOST_BYTES = 64 * 1024**2
-"""Of a file that is read as a whole; sidecars, tables and plans are a thousand times smaller."""
+"""Default limit for files read as a whole; sidecars, tables and plans are much smaller."""
+_MOST_NAME_BYTES = 240
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -25,7 +26,7 @@ _KINDS = (
 def check_regular(
     path: Path, who: str = "", error: type[EpilensError] = DataError, most: int | None = None
 ) -> Path:
-    """The path, if a regular file of at most `most` bytes is there (links are followed)."""
+    """Return the path if it is a regular file of at most `most` bytes (links are followed)."""
     try:
         return _checked(path, path.stat(), who or path.name, error, most)
     except OSError as problem:
@@ -35,7 +36,7 @@ def check_regular(
 def read_bytes(
     path: Path, who: str = "", error: type[EpilensError] = DataError, most: int = MOST_BYTES
 ) -> bytes:
-    """The content of a regular file of at most `most` bytes; nothing is waited for."""
+    """Read a regular file of at most `most` bytes; never blocks."""
     who = who or path.name
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -64,6 +65,22 @@ def _checked(
             "file?"
         )
     return path
+
+
+def is_plain_path(name: str) -> bool:
+    r"""Whether a relative path stays inside the folder that it is joined to.
+
+    Names that EpiLENS uses for unfinished files are refused as well.
+
+    Examples
+    --------
+    >>> [is_plain_path(name) for name in ("traces/sub-01.zarr.zip", "../x", "/x", "a\\b")]
+    [True, False, False, False]
+    """
+    parts = name.split("/")
+    if not name.isprintable() or "\\" in name or {"", ".", ".."} & set(parts):
+        return False
+    return all(len(p.encode()) <= _MOST_NAME_BYTES and not p.startswith(".epilens-") for p in parts)
 
 
 def _size(n: int) -> str:

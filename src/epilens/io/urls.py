@@ -46,7 +46,7 @@ def _check_address(scheme: str, rest: str) -> None:
         )
 
 
-def check_here(given: str | Path) -> None:
+def check_local_path(given: str | Path) -> None:
     """Refuse a URL where a folder or file of this machine is written: `s3:/…` would be one too."""
     if url := url_of(given):
         raise StorageError(

@@ -30,7 +30,7 @@ from epilens.core.html_repr import RESEARCH, SIMULATED, card
 from epilens.evidence.contact_table import PLACES, TERMS, contact_table
 from epilens.evidence.views import VIEWS, Standardizer
 from epilens.io.mirror import fetched
-from epilens.io.outputs import check_folder, is_own, replace_folder
+from epilens.io.outputs import check_folder, is_output, replace_folder
 from epilens.io.safe_read import read_bytes
 from epilens.networks.bcr import BCRNet
 from epilens.networks.card import card as model_card
@@ -176,7 +176,7 @@ class Model:
 def check_place(path: str | Path, force: bool = False) -> None:
     """Refuse a folder that is not free for a model; `force` lets a model be replaced by another."""
     check_folder(path, KIND)
-    if is_own(path, KIND) and not force:
+    if is_output(path, KIND) and not force:
         raise ModelError(
             f"{path}: expected a new folder, found a model. Give another folder, or --force to "
             "replace it."

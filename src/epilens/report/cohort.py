@@ -12,14 +12,14 @@ import pandas as pd
 from epilens.core.console import print_table
 from epilens.data.bids import Recordings
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import own_file, write_atomically
+from epilens.io.outputs import check_own_file, write_atomically
 
 
 def write_audit(cohort: Iterable[Recordings], path: Path) -> None:
     """Every audit row as a TSV file; tabs and other control characters in names are escaped."""
     table = pd.concat([part.audit for part in cohort], ignore_index=True)
     text = to_tsv(list(table.columns), table.to_numpy().tolist())
-    write_atomically(own_file(path, "\t".join(table.columns)), text)
+    write_atomically(check_own_file(path, "\t".join(table.columns)), text)
 
 
 def print_cohort(summary: dict[str, Any]) -> None:

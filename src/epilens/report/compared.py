@@ -17,7 +17,7 @@ from epilens.core.errors import LedgerError, did_you_mean
 from epilens.evaluation.resampling import compare_scores, patient_means
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
-from epilens.io.outputs import own_file, write_bytes_atomically
+from epilens.io.outputs import check_own_file, write_bytes_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,4 +187,4 @@ def check_figure(path: str | Path) -> Path:
             f"compare: expected a file that ends with .png or .svg for --figure, found {path}. "
             "Give e.g. compared.png."
         )
-    return own_file(path, _SIGN)
+    return check_own_file(path, _SIGN)

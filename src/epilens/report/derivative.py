@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epilens
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import locked_output, write_together
 
@@ -53,7 +53,7 @@ def files_of(patient: str) -> tuple[str, str, str]:
 def read_before(patient: str, out: Path) -> set[str]:
     """Digests of the files that the results below `out` come from; none where none are told."""
     try:
-        tree = read_tree(out / files_of(patient)[2])
+        tree = load_json(out / files_of(patient)[2])
         return {str(one) for one in tree[READ]}
     except (OSError, ValueError, TypeError, KeyError):
         return set()

@@ -15,7 +15,7 @@ from epilens.analyses.figures import PaperFigure, all_figures
 from epilens.analyses.verdicts import Outcome
 from epilens.core.errors import DataError
 from epilens.evaluation.run import Run
-from epilens.io.outputs import check_writable, own_file, write_atomically
+from epilens.io.outputs import check_own_file, check_writable, write_atomically
 from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
 from epilens.report.run_analyses import Findings, drawn, figure_bytes
@@ -38,14 +38,14 @@ def check_page(path: str | Path) -> Path:
             f"{path}: expected the name of an HTML file, e.g. report.html, found another. "
             "`epilens reproduce RUN --out DIR` writes a folder."
         )
-    page = own_file(path, _SIGN)
+    page = check_own_file(path, _SIGN)
     check_writable(page.parent)
     return page
 
 
 def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:
     """One self-contained HTML page; with `files`, it links the tables beside it."""
-    return write_atomically(own_file(path, _SIGN), page(findings, files))
+    return write_atomically(check_own_file(path, _SIGN), page(findings, files))
 
 
 def page(findings: Findings, links: bool = False) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.errors import DataError, EpilensError
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.outputs import write_atomically
 from epilens.review.jobs import RunProcesses
 from epilens.review.rankers import Ranker
@@ -140,7 +140,7 @@ def _end_of(run: ReviewRun) -> RunState:
 def _read(path: Path) -> tuple[str, dict[str, Row]]:
     """The last batch as it was left: what ran then is waiting now; nothing, if there was none."""
     try:
-        tree: Mapping[str, Any] = read_tree(path)
+        tree: Mapping[str, Any] = load_json(path)
         rows = [Row(**one) for one in tree["rows"]]
         choice = str(tree["choice"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.errors import ReadingError
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.outputs import write_new
 
 WORDS = ("agree", "disagree", "unsure")
@@ -234,7 +234,7 @@ class ReadingStore:
     def _load(self, reader: str, revision: int) -> Reading:
         path = self._path(reader, revision)
         try:
-            tree = read_tree(path)
+            tree = load_json(path)
             said = tree.pop("judgement")
             plan = tuple(said.pop("plan"))
             return Reading(judgement=Judgement(plan=plan, **said), **tree)

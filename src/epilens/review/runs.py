@@ -19,7 +19,7 @@ from typing import Any
 import epilens
 from epilens.core.errors import DataError
 from epilens.data.contacts import short_names
-from epilens.io.atomic import read_tree
+from epilens.io.atomic import load_json
 from epilens.io.outputs import write_atomically, write_new
 from epilens.review.comparison import Ranking
 
@@ -207,7 +207,7 @@ def _made(folder: Path) -> bool:
 def _read(path: Path) -> dict[str, Any] | None:
     """The object in a file; None where there is no such file or no such object."""
     try:
-        tree = read_tree(path)
+        tree = load_json(path)
     except (OSError, ValueError):
         return None
     return tree if isinstance(tree, dict) else None

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import EpilensError
 from epilens.data.discovery import Case, TraceFile
-from epilens.io.locks import alone_in
+from epilens.io.locks import lock_folder
 from epilens.report.derivative import DISCLAIMER
 from epilens.review.marks import FileMarks, MarkStore, PatientMarks
 from epilens.review.routes import service_routes
@@ -61,5 +61,5 @@ def review(
             "review: expected the package tsdownsample, found none. Install epilens[review]."
         )
     session = open_session(cases, out, models)
-    with alone_in(session.out):
+    with lock_folder(session.out):
         make_review(session, port).serve(tell)
