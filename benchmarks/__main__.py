@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
-QUICK += ("resampling", "localize", "checking")
+QUICK += ("resampling", "localize", "checking", "contact_features")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale", "soak")

@@ -20,14 +20,8 @@ import pandas as pd
 import scipy.signal
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.seizure_features import (
-    FEATURES,
-    SUMMARIES,
-    auroc,
-    contact_features,
-    patient_aurocs,
-    structure,
-)
+from benchmarks.seizure_features import auroc, patient_aurocs, structure
+from epilens.evidence.contact_features import FEATURES, SUMMARIES, contact_features
 from epilens.simulation.dynamics import FITTED, Dynamics
 from epilens.simulation.patients import SimulatedPatient, make_patients
 from epilens.simulation.shapes import EAST
@@ -91,7 +85,7 @@ def patient_rows(item: tuple[SimulatedPatient, str]) -> pd.DataFrame:
             continue
         run = replace(run, fs=CALIBRATION_HZ)
         x = patient.signal(run)[good].astype(np.float64)
-        values = contact_features(x, run.fs, run.onset_s, patient.center.mains_hz)
+        values = contact_features(x, run.fs, -run.onset_s, patient.center.mains_hz)
         frame = pd.DataFrame(values, columns=list(FEATURES))
         frame["rise"] = energy_ratio_rise(x, run.fs, run.onset_s)
         frame["run"] = run.number

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.seizure_features import FEATURES, auroc
+from benchmarks.seizure_features import auroc
 from epilens.core.console import say
 from epilens.core.decisions import select_threshold
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import compare_scores
 from epilens.evaluation.scoring import score, summarise
+from epilens.evidence.contact_features import FEATURES
 from epilens.evidence.contact_table import (
     ContactTable,
     mean_over_seizures,
@@ -41,7 +42,7 @@ from epilens.plan import ShaftPlan
 DEFAULT = Path(__file__).parents[2] / "shared/data/real/ds003029_contact_features.parquet"
 CLASSIFIERS = ("logistic", "rbf-svm", "random-forest", "lightgbm")
 REFERENCE = "line-length-spread"
-GIVE = "Give a file with the columns of the published table (benchmarks/seizure_features.py)."
+GIVE = "Give a file with the columns of the published table (epilens.evidence.contact_features)."
 INNER_FOLDS = 4
 WEIGHTS = [
     ShaftPlan(own=round(1 - near - shaft, 2), neighbours=near, shaft=shaft)

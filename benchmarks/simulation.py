@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.calibration import energy_ratio_rise, moments, targets
-from benchmarks.seizure_features import FEATURES, auroc, contact_features
+from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
 from epilens.data.bids import read_bids, read_cohort
 from epilens.data.contacts import parse_contact
@@ -28,6 +28,7 @@ from epilens.data.recording import Recording
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.evaluation.scoring import summarise
+from epilens.evidence.contact_features import FEATURES, contact_features
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.files import open_cohort
@@ -76,7 +77,7 @@ def features_of_files(root: Path, name: str) -> pd.DataFrame:
                 continue
             x = recording.signal.astype(np.float64)
             mains = recording.mains_hz or 60.0
-            values = contact_features(x, recording.fs, -recording.start_s, mains)
+            values = contact_features(x, recording.fs, recording.start_s, mains)
             frame = pd.DataFrame(values, columns=list(FEATURES))
             frame["rise"] = energy_ratio_rise(x, recording.fs, -recording.start_s)
             contacts = [parse_contact(channel) for channel in recording.channels]

@@ -148,6 +148,7 @@ def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
         keys.store_key(store, "", plan)
     assert asked == [
         ("epilens.evidence.describe", "some_plugin.rows"),
+        ("epilens.evidence.contact_features",),
         ("epilens.evidence.traces",),
         ("epilens.evidence.signals",),
     ]

@@ -17,7 +17,8 @@ from zarr.storage import ZipStore
 
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
-from epilens.evidence.files import SUFFIX, open_cohort
+from epilens.evidence.contact_features import features_shown
+from epilens.evidence.files import SUFFIX, key_of, open_cohort, open_patient
 from epilens.evidence.store import describe_cohort
 from epilens.io.outputs import MARKER
 from epilens.plan import Plan
@@ -220,3 +221,16 @@ def test_channels_without_a_segment_are_in_the_audit_also_when_traces_are_kept(t
             rows = [row for row in csv.DictReader(file, delimiter="\t") if row["what"] == "channel"]
         never = {(r["patient"], r["channel"]) for r in rows if "has no whole segment" in r["why"]}
         assert never == {(p.name, name) for p in parts[0].patients for name in p.channels}
+
+
+def test_every_cube_has_contact_features_beside_it(cubes, parts):
+    path = next(iter(sorted(cubes.glob(f"*{SUFFIX}"))))
+    patient = open_patient(path, "features")
+    assert patient["features"].dims == ("seizure", "channel", "feature")
+    assert features_shown(patient).any()
+    assert key_of(path, "features") != key_of(path)
+    short = Plan().override(windows={"start_s": -12.0})
+    folder = cubes.parent / "short"
+    describe_cohort(parts[:1], folder, short)
+    audit = (folder / "audit.tsv").read_text(encoding="utf-8")
+    assert "has no contact features: a recording from 18 s before" in audit

@@ -1,6 +1,6 @@
 """Patients on disk: the cube, and what lies beside it, one zip file each.
 
-CUBES/sub-01.zarr.zip, CUBES/traces/sub-01.zarr.zip, CUBES/signals/sub-01.zarr.zip: zarr stores that
+CUBES/sub-01.zarr.zip, CUBES/{features,traces,signals}/sub-01.zarr.zip: zarr stores that
 any reader of zarr opens, e.g. `xarray.open_zarr(zarr.storage.ZipStore(path, mode="r"))`. One rename
 makes a file whole, every piece carries a CRC-32 and a sum that is faster to check (its comment in
 the zip file), and the same content gives the same bytes.
@@ -262,7 +262,7 @@ def _key(path: str | Path) -> str:
 
 
 def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
-    """A cube, and with `traces` or `signals` the variables of that store beside it.
+    """A cube, and with `features`, `traces` or `signals` the variables of that store beside it.
 
     The arrays of the store are read when they are asked for, and not kept.
     """

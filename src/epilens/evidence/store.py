@@ -28,6 +28,7 @@ from epilens.data.duplicates import Repeats
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
+from epilens.evidence.contact_features import CONTACT_FEATURES
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
@@ -49,7 +50,7 @@ from epilens.io.delimited import plain, to_tsv
 from epilens.io.outputs import locked_output, write_atomically
 from epilens.plan import Plan
 
-STORES = {store.name: store for store in (CUBE, TRACES, SIGNALS)}
+STORES = {store.name: store for store in (CUBE, CONTACT_FEATURES, TRACES, SIGNALS)}
 """The cube, and what can lie beside it."""
 DAMAGED = ".damaged"
 """What is added to the name of a file that is in the way of a store."""
@@ -98,7 +99,9 @@ def describe_cohort(
     patients = [patient for part in parts for patient in part.patients]
     tick = Progress.of(tick)
     threads = 1 if jobs > 1 else threads
-    work = [Job(patient, plan, out, tuple(stores), threads) for patient in patients]
+    # Contact features are small, and the shipped model reads them: every cube has them beside it.
+    beside = tuple(dict.fromkeys((CONTACT_FEATURES.name, *stores)))
+    work = [Job(patient, plan, out, beside, threads) for patient in patients]
     _check_names(patients, out)
     _check_memory(work, jobs)
     with locked_output(out, "cubes", RECOGNISE_GLOBS):

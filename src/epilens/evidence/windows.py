@@ -6,6 +6,7 @@ seizure of every rate has the same windows; which of them lie inside a recording
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,11 +74,24 @@ def band_limit(
 ) -> NDArray[np.float32]:
     """Zero-phase band limits along the last axis; `x` itself where the plan has none and no notch.
 
-    Both ends are continued for `pad_s` by reflection through the end points, as
-    `scipy.signal.sosfiltfilt` does. What still rings from there dies within `RINGS_S`.
+    Both ends are continued for `pad_s`; what still rings from there dies within `RINGS_S`.
     """
     if plan.band == "none" and not (plan.notch != "none" and mains_hz):
         return x
+    return zero_phase(x, fs, lambda n: _gain(n, fs, plan, mains_hz), pad_s)
+
+
+def zero_phase(
+    x: NDArray[np.float32],
+    fs: float,
+    gain: Callable[[int], NDArray[np.float32]],
+    pad_s: float,
+) -> NDArray[np.float32]:
+    """Multiply the spectrum along the last axis by the gain at the bins of an FFT of n samples.
+
+    Both ends are continued for `pad_s` by reflection through the end points, as
+    `scipy.signal.sosfiltfilt` does.
+    """
     samples = x.shape[-1]
     pad = min(samples - 1, round(pad_s * fs))
     n = scipy.fft.next_fast_len(samples + 2 * pad, real=True)
@@ -91,7 +105,7 @@ def band_limit(
     # What is left up to the fast length joins the two ends, so that there is no step.
     longer[..., samples + 2 * pad :] = longer[..., :1]
     spectrum = scipy.fft.rfft(longer)
-    spectrum *= _gain(n, fs, plan, mains_hz)
+    spectrum *= gain(n)
     return scipy.fft.irfft(spectrum, n)[..., pad : pad + samples]
 
 

@@ -74,7 +74,7 @@ class Method:
     name: str
     title: str
     input: str
-    """`cube`, `traces` or `signals`."""
+    """`cube`, `features`, `traces` or `signals`."""
     reference: str
     fitter: FitFunction | None
     """A function of a module, which other rows may share; None: fused from `parts`."""

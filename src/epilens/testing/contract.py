@@ -89,7 +89,7 @@ def says_what_it_is(trial: Trial) -> None:
     """Settings can be hashed, and what they and the row name is there."""
     method = trial.method
     digest_of(method.settings)  # refuses what is not plain
-    stores = ("cube", "traces", "signals")
+    stores = ("cube", "features", "traces", "signals")
     trial.expect(method.input in stores, f"an input of {stores}", repr(method.input))
     for section in method.sections:
         where = f"a section of the plan in {list(Plan.model_fields)}"
@@ -253,8 +253,9 @@ METHOD_CHECKS: tuple[Callable[[Trial], None], ...] = (
 def check_method(method: Method | str, plan: Plan | None = None) -> None:
     """Assert that a method keeps the contract; its author runs this in a test.
 
-    It is fitted a few times on small synthetic patients with traces and signals. The first
-    sentence of the contract that does not hold is an AssertionError that says what was expected.
+    It is fitted a few times on small synthetic patients with all stores beside their cubes. The
+    first sentence of the contract that does not hold is an AssertionError that says what was
+    expected.
 
     Parameters
     ----------

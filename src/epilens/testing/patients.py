@@ -18,6 +18,7 @@ from epilens.data.positions import Positions
 from epilens.data.recording import Recording
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run
+from epilens.evidence.contact_features import make_features
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.files import SUFFIX, Cohort, open_cohort, save
@@ -83,10 +84,11 @@ def make_cube(
 def make_patient(
     patient: str = "sub-01", seizures: int = 2, seed: int = 0, **about: Any
 ) -> xr.Dataset:
-    """The same patient with its traces and signals beside the cube: what any method can read."""
+    """The same patient with features, traces and signals: what any method can read."""
     runs = [f"run-{s + 1:02d}" for s in range(seizures)]
     parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
-    return joined(describe(parts), make_traces(parts, Plan()), make_signals(parts, Plan()))
+    makers = (make_features, make_traces, make_signals)
+    return joined(describe(parts), *(make(parts, Plan()) for make in makers))
 
 
 def make_cohort(
