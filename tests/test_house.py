@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from epilens.core import errors
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "epilens"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -140,3 +142,65 @@ def test_every_method_of_the_shipped_plans_is_documented():
     text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     named = {name for plan in shipped_plans() for name in Plan.load(plan).methods}
     assert sorted(name for name in named if f"`{name}`" not in text) == []
+
+
+OWN_ERRORS = {name for name in vars(errors) if name.endswith("Error")}
+STRING_METHODS = {
+    *("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition"),
+    *("split", "find", "index", "count"),
+}
+
+
+def own_handlers(tree: ast.AST) -> list[ast.ExceptHandler]:
+    """`except` blocks for our own errors."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    named = lambda node: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}  # noqa: E731
+    return [one for one in handlers if one.name and one.type and named(one.type) & OWN_ERRORS]
+
+
+def is_message(node: ast.AST, caught: set[str]) -> bool:
+    """`row.why`, or `str(error)` of an error of ours."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "why"
+    text = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+    return text and any(isinstance(n, ast.Name) and n.id in caught for n in node.args)
+
+
+def parsed_messages(tree: ast.AST) -> list[int]:
+    """Lines in which the text of a message is searched in place of its fields."""
+    lines = []
+    for scope in (tree, *own_handlers(tree)):
+        caught = {scope.name} if isinstance(scope, ast.ExceptHandler) else set()
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
+                searched = node.args if of_re else []
+                searched = (
+                    [*searched, node.func.value] if node.func.attr in STRING_METHODS else searched
+                )
+            elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                searched = node.comparators
+            else:
+                continue
+            lines += [node.lineno for part in searched if is_message(part, caught)]
+    return sorted(set(lines))
+
+
+def test_a_parsed_message_is_found_by_the_rule():
+    code = """
+try:
+    work()
+except DataError as error:
+    a = re.split("x", str(error))
+    b = str(error).removeprefix("who: ")
+c = "cut off" in row.why
+d = row.why.startswith("signal")
+fine = str(error).splitlines(), row.code == "onset"
+"""
+    assert parsed_messages(ast.parse(code)) == [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_module_parses_the_text_of_messages(path):
+    if room_of(path) != "testing":  # which checks the messages of methods themselves
+        assert parsed_messages(ast.parse(path.read_text(encoding="utf-8"))) == []

@@ -1,65 +1,168 @@
-"""One exception family for bad input.
+"""One exception family for bad input, with a code for programs and a sentence for people.
 
-Every message has the same grammar: who: what was expected, what was found. What to do.
-The command line turns these into one sentence and exit code 2; anything else is a defect.
+Every message has the same grammar: subject: what was expected, what was found. What to do.
+Programs read the fields of an error. The sentence is rendered from them and is never parsed.
+The command line prints the sentence and exits with code 2; any other exception is a defect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something cannot be used, as fields; `str()` renders the sentence.
+
+    Examples
+    --------
+    >>> str(Reason("expected a file", "not-a-file", "x.edf", found="a pipe", hint="Remove it."))
+    'x.edf: expected a file, found a pipe. Remove it.'
+    >>> str(Reason("signal is {found}", "channel-quality", found="flat"))
+    'signal is flat'
+    """
+
+    text: str
+    """What was expected, or the whole sentence; `{found}` stands for what was found."""
+    code: str = ""
+    """The reason in one word, for programs."""
+    subject: str = ""
+    """The object that the sentence is about: a file, a patient, an option."""
+    found: str = ""
+    hint: str = ""
+    """What to do, as a sentence."""
+
+    def __str__(self) -> str:
+        text = self.text
+        if self.found:
+            here = "{found}" in text
+            text = text.replace("{found}", self.found) if here else f"{text}, found {self.found}."
+        text = f"{self.subject}: {text}" if self.subject else text
+        return f"{text} {self.hint}" if self.hint else text
 
 
 class EpilensError(ValueError):
-    """Bad input; the message says who, what was expected, what was found, and what to do."""
+    """Bad input; the message says who, what was expected, what was found, and what to do.
+
+    Parameters
+    ----------
+    text : str
+        What was expected, or the whole sentence.
+    code, subject, found, hint : str
+        Fields of `Reason`. Without a code, the class's own.
+    """
+
+    default_code: ClassVar[str] = ""
+
+    def __init__(
+        self, text: str = "", *, code: str = "", subject: str = "", found: str = "", hint: str = ""
+    ):
+        self.reason = Reason(text, code or self.default_code, subject, found, hint)
+        super().__init__(str(self.reason))
+
+    @property
+    def code(self) -> str:
+        """The reason in one word, for programs."""
+        return self.reason.code
+
+    @property
+    def subject(self) -> str:
+        """The object that the message is about; empty where the text names it."""
+        return self.reason.subject
+
+    @property
+    def found(self) -> str:
+        """What was found in place of what was expected; empty where the text contains it."""
+        return self.reason.found
+
+    @property
+    def hint(self) -> str:
+        """What to do; empty where the text contains it."""
+        return self.reason.hint
+
+    def about(self, subject: str) -> EpilensError:
+        """The same error, about `subject` if it names no subject yet."""
+        return self if self.subject else type(self).of(replace(self.reason, subject=subject))
+
+    @classmethod
+    def of(cls, reason: Reason) -> EpilensError:
+        """An error of this class with these fields."""
+        return cls(**vars(reason))
 
 
 class PlanError(EpilensError):
     """A plan has an unknown key or a value that is not allowed."""
 
+    default_code = "plan"
+
 
 class DataError(EpilensError):
     """A dataset, a sidecar or a recording cannot be used."""
+
+    default_code = "data"
 
 
 class StorageError(DataError):
     """A place cannot be written: full, closed, gone, or in use; or what is there is damaged."""
 
+    default_code = "storage"
+
 
 class OnsetError(DataError):
     """No seizure onset, or more than one, can be read from the events of a run."""
+
+    default_code = "onset"
 
 
 class CubeError(EpilensError):
     """A cube breaks its rules, or cannot be read."""
 
+    default_code = "cube"
+
 
 class DamagedError(CubeError):
     """A store lacks a piece, or has one that is not as it was written."""
+
+    default_code = "damaged"
 
 
 class SplitError(EpilensError):
     """A split overlaps, leaves patients out, or names unknown ones."""
 
+    default_code = "split"
+
 
 class LedgerError(EpilensError):
     """A ledger is incomplete, has a channel twice, or cannot be read."""
+
+    default_code = "ledger"
 
 
 class MethodError(EpilensError):
     """A method cannot be fitted: too few patients, one class, packages or weights missing."""
 
+    default_code = "method"
+
 
 class WorkerError(EpilensError):
     """A process that did a piece of the work was killed, twice."""
+
+    default_code = "worker"
 
 
 class ModelError(EpilensError):
     """A model or checkpoint cannot be used."""
 
+    default_code = "model"
+
 
 class ReadingError(EpilensError):
     """A reading cannot be saved: it is signed, somebody was faster, or it names no contact."""
+
+    default_code = "reading"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,8 +1,8 @@
-"""The audit: one row for everything that was left out or found strange, with its reason.
+"""The audit: one row for everything that was left out or is unusual, with its reason.
 
-A reason is made of our own words and of numbers, and has a code by which programs know it. No text
-of a file is in it: not a status that somebody typed, not the message of a reader, not a path. What
-may be shown of a file's own text is decided here, by lists of known words.
+A reason consists of our own words and of numbers, and has a code for programs. It contains no text
+of a file: no status that somebody typed, no message of a reader, no path. Lists of known words
+decide here what may be shown of a file's own text.
 """
 
 from __future__ import annotations
@@ -10,52 +10,60 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
 
+from epilens.core.errors import EpilensError, Reason
+
 What = Literal["dataset", "patient", "run", "seizure", "channel", "label"]
 
-CODES = (
-    ("channel-type", r"^type is "),
-    ("channel-status", r"^status is "),
-    ("channel-name", r"^channels\.tsv (?:lists this name|gives no name)"),
-    ("channel-excluded", r"^was excluded by the user"),
-    ("channel-bad", r"^is marked bad"),
-    (
-        "channel-not-implanted",
-        r"^is no iEEG channel|^has no contact number|by its name|^is the only",
-    ),
-    ("channel-not-in-file", r"^is in channels\.tsv but not in the file"),
-    ("channel-not-listed", r"^is in the file but not in channels\.tsv"),
-    ("channel-quality", r"^signal is "),
-    ("channel-montage", r"neighbour|on its shaft|average|no shaft"),
-    ("signal-missing", r"^samples are missing|whole segment|^expected the signal file"),
-    ("signal-repeated", r"^repeats the signal|^holds the same recording"),
-    ("descriptor-not-finite", r"^a descriptor is not finite"),
-    ("windows-too-few", r"valid (?:reference )?windows|reference windows|windows after onset"),
-    ("band-not-covered", r"^sampled at "),
-    ("unit-not-stated", r"^(?:the file states no unit|no unit is stated)"),
-    ("mains-not-stated", r"^no mains frequency"),
-    ("header-differs", r"^sidecars say "),
-    ("reader-warning", r"^the reader warned"),
-    ("link-out", r"link|leads? out of the dataset"),
-    ("not-a-file", r"found (?:a pipe|a device|a socket|a folder|something else)\."),
-    ("file-unreadable", r"that MNE can read|could not be read|that can be read|file complete"),
-    ("file-too-large", r"expected at most|a sheet of at most"),
-    ("sidecar-malformed", r"\.(?:tsv|json): expected|UTF-8|expected a channels\.tsv"),
-    ("events-missing", r"^expected an events\.tsv"),
-    ("onset", r"onset"),
-    ("positions", r"^electrodes\.tsv|^coordsystem\.json|positions"),
-    ("label", r"label|clinical sheet|cohort\.ez|no value in|NEZ"),
-    ("outcome", r"^outcome is|paper's table"),
-    ("task", r"^task is "),
-    ("format-twice", r"^is there as "),
-    ("no-folder", r"has no folder"),
-    ("no-seizure", r"^has no usable seizure"),
-    ("channels-none", r"channels?\b.*found none|contacts\b.*found none|found none of them"),
-)
-"""Code of a reason, and the words by which it is known; the first that is found counts."""
+Code = Literal[
+    "channel-type",
+    "channel-status",
+    "channel-name",
+    "channel-excluded",
+    "channel-bad",
+    "channel-not-implanted",
+    "channel-not-in-file",
+    "channel-not-listed",
+    "channel-quality",
+    "channel-montage",
+    "signal-missing",
+    "signal-repeated",
+    "descriptor-not-finite",
+    "windows-too-few",
+    "band-not-covered",
+    "unit-not-stated",
+    "mains-not-stated",
+    "header-differs",
+    "reader-warning",
+    "link-out",
+    "not-a-file",
+    "file-unreadable",
+    "file-too-large",
+    "sidecar-malformed",
+    "events-missing",
+    "onset",
+    "positions",
+    "label",
+    "outcome",
+    "task",
+    "format-twice",
+    "no-folder",
+    "no-seizure",
+    "channels-none",
+    "other",
+]
+"""Codes of reasons, given where a reason arises."""
+CODES = frozenset(get_args(Code))
+
+
+@dataclass(frozen=True)
+class Note(Reason):
+    """A `Reason` with a code of the audit."""
+
+    code: Code = "other"
 
 
 @dataclass(frozen=True)
@@ -64,20 +72,46 @@ class AuditRow:
 
     what: What
     why: str
+    """The sentence, rendered from the reason's fields."""
     patient: str = ""
     run: str = ""
     channel: str = ""
     effect: Literal["excluded", "noted"] = "excluded"
+    code: str = "other"
+    subject: str = ""
+    found: str = ""
+    hint: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        what: What,
+        reason: Reason | EpilensError,
+        who: tuple[str, ...] = (),
+        effect: Literal["excluded", "noted"] = "excluded",
+    ) -> AuditRow:
+        """The row of a reason or an error; `who` are patient, run and channel as far as known."""
+        reason = reason.reason if isinstance(reason, EpilensError) else reason
+        return cls(
+            what,
+            str(reason),
+            *(*who, "", "", "")[:3],
+            effect,
+            reason.code if reason.code in CODES else "other",
+            reason.subject,
+            reason.found,
+            reason.hint,
+        )
 
     @property
     def where(self) -> str:
         """Patient, run and channel, as far as they apply."""
         return " ".join(part for part in (self.patient, self.run, self.channel) if part)
 
-    @property
-    def code(self) -> str:
-        """The reason in one word, for programs."""
-        return next((code for code, words in CODES if re.search(words, self.why)), "other")
+    def to_json(self) -> dict[str, str]:
+        """Fields as they are stored with a cube; optional ones only where they say something."""
+        optional = ("subject", "found", "hint")
+        return {k: v for k, v in asdict(self).items() if v or k not in optional}
 
 
 COLUMNS = ("effect", "what", "code", "where", "why", "patient", "run", "channel")
@@ -85,8 +119,8 @@ COLUMNS = ("effect", "what", "code", "where", "why", "patient", "run", "channel"
 
 def audit_frame(rows: Iterable[AuditRow]) -> pd.DataFrame:
     """Tidy table of audit rows, in the order in which they arose."""
-    told = [asdict(row) | {"where": row.where, "code": row.code} for row in rows]
-    return pd.DataFrame(told, columns=list(COLUMNS))
+    records = [asdict(row) | {"where": row.where} for row in rows]
+    return pd.DataFrame(records, columns=list(COLUMNS))
 
 
 _BESIDE = frozenset(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, shown_label
+from epilens.data.audit import AuditRow, Note, shown_label
 from epilens.data.contacts import parse_contact
 from epilens.data.non_contacts import MEANT_TWICE, electrodes_called_like_inputs, not_contacts
 from epilens.data.onset import Onset, find_onset
@@ -29,6 +30,7 @@ _OTHER = re.compile(
 
 
 NOT_IEEG = "is no iEEG channel by its type or name"
+EXCLUDED = Note("was excluded by the user", "channel-excluded")
 
 
 class OutsideError(OnsetError):
@@ -50,7 +52,7 @@ def plain_run(
     else:
         onset = _typed_onset(onset_s, raw, source.name if is_file else name, notes)
     channels, rows = contacts_of_raw(raw, exclude, who)
-    rows += [AuditRow("run", why, patient, name, effect="noted") for why in notes]
+    rows += [AuditRow.of("run", note, who, "noted") for note in notes]
     return SeizureRun(
         patient=patient,
         center="",
@@ -71,20 +73,21 @@ def plain_run(
     ), rows
 
 
-def _annotated_onset(raw: BaseRaw, who: str, notes: Sequence[str]) -> Onset:
+def _annotated_onset(raw: BaseRaw, who: str, notes: Sequence[Note]) -> Onset:
     """The onset that annotations mean; where they mean none, how to give it here."""
     try:
         return find_onset(annotations_of(raw), who)
     except OnsetError as error:
-        reason = re.split(r" (?:Give the onset|Say which) in a table", str(error))[0]
+        hint = "Give the onset of every file with --onset."
         if is_cut_off(notes):
-            reason += (
-                " The file is cut off, and its onset may be in what is missing: copy it again."
+            hint = (
+                "The file is cut off, and its onset may be in what is missing: copy it again. "
+                + hint
             )
-        raise OnsetError(f"{reason} Give the onset of every file with --onset.") from None
+        raise OnsetError.of(replace(error.reason, hint=hint)) from None
 
 
-def _typed_onset(onset_s: float, raw: BaseRaw, who: str, notes: Sequence[str]) -> Onset:
+def _typed_onset(onset_s: float, raw: BaseRaw, who: str, notes: Sequence[Note]) -> Onset:
     """An onset that the user gives; it must lie inside its recording."""
     length_s = raw.n_times / float(raw.info["sfreq"])
     if not 0 <= onset_s < length_s:
@@ -135,18 +138,19 @@ def contacts_of_raw(
     reasons = why_no_contact(raw.ch_names, raw.get_channel_types())
     for place, channel in enumerate((name.strip() for name in raw.ch_names), start=1):
         if channel.upper() in unwanted:
-            why = "was excluded by the user"
+            note = EXCLUDED
         elif channel in raw.info["bads"]:
-            why = "is marked bad in the recording"
+            note = Note("is marked bad in the recording", "channel-bad")
         elif channel in reasons:
-            why = reasons[channel]
+            note = Note(reasons[channel], "channel-not-implanted")
         else:
             names.append(channel)
             continue
-        rows.append(AuditRow("channel", why, *who, shown_label(channel, place)))
+        rows.append(AuditRow.of("channel", note, (*who, shown_label(channel, place))))
     if not names:
         raise DataError(
             f"expected contacts (names like A1 or LF 01-Ref), found none among "
-            f"{len(raw.ch_names)} channels. Rename the channels, or put the file into a BIDS tree."
+            f"{len(raw.ch_names)} channels. Rename the channels, or put the file into a BIDS tree.",
+            code="channels-none",
         )
     return names, rows

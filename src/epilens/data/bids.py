@@ -101,7 +101,7 @@ class Recordings:
             try:
                 recording, rows = read_run(run, self.plan)
             except DataError as error:
-                self._note([AuditRow("seizure", str(error), run.patient, run.name)])
+                self._note([AuditRow.of("seizure", error, (run.patient, run.name))])
                 continue
             counts = repeats.admit(recording, rows)
             self._note(rows)

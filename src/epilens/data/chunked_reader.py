@@ -81,7 +81,7 @@ def open_source(given: str | Path | BaseRaw | Recording, exclude: Sequence[str] 
         path = _signal_at(Path(given))
         try:
             raw, notes = open_raw(path)
-            return _of_raw(raw, path, tuple(notes), exclude)
+            return _of_raw(raw, path, tuple(map(str, notes)), exclude)
         except DataError as error:
             raise DataError(f"{path.name}: {error}") from error
     if not hasattr(given, "get_data"):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.recording import Recording
 from epilens.plan import Plan
 
@@ -35,9 +35,9 @@ class Repeats:
         who = (recording.patient, recording.run)
         if repeats:
             effect = "excluded" if self._count_once else "noted"
-            rows.append(AuditRow("seizure", repeats, *who, effect=effect))
+            rows.append(AuditRow.of("seizure", Note(repeats, "signal-repeated"), who, effect))
         elif shares:
-            rows.append(AuditRow("run", shares, *who, effect="noted"))
+            rows.append(AuditRow.of("run", Note(shares, "signal-repeated"), who, "noted"))
         return not (repeats and self._count_once)
 
 

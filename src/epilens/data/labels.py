@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import Contact, expand_contacts, match_list, shaft_names
 from epilens.data.sidecars import inside, is_hidden, read_table, with_prefix
 from epilens.data.workbook import read_sheet
@@ -205,15 +205,10 @@ class LabelColumns:
         if not known:
             return None
         unknown &= tables.names
-        rows = [
-            AuditRow(
-                "label",
-                f"{len(unknown - known)} channels have no value in {'/'.join(self.names)}; "
-                "taken as NEZ",
-                tables.patient,
-                effect="noted",
-            )
-        ]
+        note = _note(
+            f"{len(unknown - known)} channels have no value in {'/'.join(self.names)}; taken as NEZ"
+        )
+        rows = [AuditRow.of("label", note, (tables.patient,), "noted")]
         return Labels(_zones(found), tuple(rows if unknown - known else ()))
 
 
@@ -221,7 +216,9 @@ def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
     try:
         return as_flag(text)
     except DataError as error:
-        raise DataError(f"{patient} {name!r}, column {column}: {error}. Mend this cell.") from None
+        raise DataError(
+            f"{patient} {name!r}, column {column}: {error}. Mend this cell.", code="label"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -242,13 +239,14 @@ class LabelTable:
     def _flags(self) -> dict[str, dict[str, bool]]:
         who = f"labels {self.path}"
         if is_hidden(self.path) or not self.path.exists():
-            raise DataError(f"{who}: expected a CSV, found nothing. Check the path.")
+            raise DataError(f"{who}: expected a CSV, found nothing. Check the path.", code="label")
         table = read_table(self.path, sep=",")
         missing = {"patient", "channel", "is_ez"} - set(table.columns)
         if missing:
             raise DataError(
                 f"{who}: expected columns patient, channel, is_ez, found "
-                f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
+                f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}.",
+                code="label",
             )
         flags: dict[str, dict[str, bool]] = {}
         for row in table.to_dict("records"):
@@ -257,13 +255,15 @@ class LabelTable:
             if flag is None:
                 raise DataError(
                     f"{who}: expected yes or no for {patient} {channel!r}, found an empty cell. "
-                    "Fill it or remove the row."
+                    "Fill it or remove the row.",
+                    code="label",
                 )
             of_patient = flags.setdefault(with_prefix(patient, "sub-"), {})
             if of_patient.setdefault(channel, flag) != flag:
                 raise DataError(
                     f"{who}: expected one answer for {patient} {channel!r}, found yes and no. "
-                    "Remove one row."
+                    "Remove one row.",
+                    code="label",
                 )
         return flags
 
@@ -271,15 +271,16 @@ class LabelTable:
 def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labels | None:
     if flags is None:
         return None
+    note = _note("is in the label table but in no run")
     rows = [
-        AuditRow("label", "is in the label table but in no run", tables.patient, channel=name)
+        AuditRow.of("label", note, (tables.patient, "", name))
         for name in flags
         if name not in tables.names
     ]
     unnamed = len(tables.names - set(flags))
     if unnamed:
-        why = f"{unnamed} channels are not in the label table; taken as NEZ"
-        rows.append(AuditRow("label", why, tables.patient, effect="noted"))
+        note = _note(f"{unnamed} channels are not in the label table; taken as NEZ")
+        rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
     return Labels(Zones(ez=ez), tuple(rows))
 
@@ -298,7 +299,8 @@ class ClinicalSheet:
         if is_hidden(path) or not path.exists():
             raise DataError(
                 f"labels: expected the clinical sheet at {self.path} in the dataset, found none, "
-                f"so no EZ is known. It is part of the full download: {self.path}."
+                f"so no EZ is known. It is part of the full download: {self.path}.",
+                code="label",
             )
         who = f"labels {self.path}"
         sheet = read_sheet(inside(path, root), who)
@@ -307,7 +309,8 @@ class ClinicalSheet:
         if missing:
             raise DataError(
                 f"{who}: expected columns {self.patient_column}, {self.contacts_column}, found "
-                f"{len(columns)} others. Is this the right sheet?"
+                f"{len(columns)} others. Is this the right sheet?",
+                code="label",
             )
         texts: dict[str, str] = {}
         ids = sheet[columns[self.patient_column]].map(patient_key)
@@ -325,30 +328,29 @@ class ClinicalSheet:
             ),
         }
         rows = [
-            AuditRow("label", why, tables.patient, channel=str(contact))
+            AuditRow.of("label", _note(why), (tables.patient, "", str(contact)))
             for why, contacts in reasons.items()
             for contact in contacts
             if _is_code(contact, tables)
         ]
         others = [c for some in reasons.values() for c in some if not _is_code(c, tables)]
-        rows += [
-            AuditRow(
-                "label",
-                f"{len(others)} contacts of the clinical sheet are of no electrode of the patient",
-                tables.patient,
+        if others:
+            note = _note(
+                f"{len(others)} contacts of the clinical sheet are of no electrode of the patient"
             )
-        ] * bool(others)
-        rows += [
-            AuditRow(
-                "label",
+            rows.append(AuditRow.of("label", note, (tables.patient,)))
+        if listed.not_understood:
+            note = _note(
                 f"{len(listed.not_understood)} words of the clinical sheet's contact list are not "
-                "contacts",
-                tables.patient,
-                effect="noted",
+                "contacts"
             )
-        ] * bool(listed.not_understood)
+            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
         soz = matches.channels or None
         return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
+
+
+def _note(text: str) -> Note:
+    return Note(text, "label")
 
 
 def _is_code(contact: Contact, tables: PatientTables) -> bool:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.core.progress import Progress
-from epilens.data.audit import AuditRow
-from epilens.data.bare_files import OutsideError, plain_run
+from epilens.data.audit import AuditRow, Note
+from epilens.data.bare_files import EXCLUDED, OutsideError, plain_run
 from epilens.data.bids import scan_patient
 from epilens.data.contacts import ContactList, match_list
 from epilens.data.duplicates import Repeats
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _Source = TypeVar("_Source")
 
-UNREADABLE = "could not be read (the command line says why)"
+UNREADABLE = Note("could not be read (the command line says why)", "file-unreadable")
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ class _Seizures:
         except OutsideError:
             raise
         except DataError as error:
-            why = str(error) if isinstance(error, OnsetError) else UNREADABLE
-            self._rows.append(AuditRow("seizure", why, self.patient, name))
-            self.leave_out(name, why, f"{called} is left out: {error}")
+            reason = error.reason if isinstance(error, OnsetError) else UNREADABLE
+            self._rows.append(AuditRow.of("seizure", reason, (self.patient, name)))
+            self.leave_out(name, str(reason), f"{called} is left out: {error}")
             return
         self.add(recording, called, [*rows, *more])
 
@@ -371,4 +371,4 @@ def _wanted(
     unwanted = {name.strip().upper() for name in exclude}
     keep = [name.upper() not in unwanted for name in channels]
     lost = [name for name, kept in zip(channels, keep, strict=True) if not kept]
-    return keep, [AuditRow("channel", "was excluded by the user", *who, name) for name in lost]
+    return keep, [AuditRow.of("channel", EXCLUDED, (*who, name)) for name in lost]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import parse_contact, typed_contact
 from epilens.data.positions import Positions
 
@@ -78,7 +78,8 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
     if not pairs:
         raise DataError(
             "expected neighbouring contacts (same shaft, consecutive numbers) for the bipolar "
-            f"montage, found none among {len(recording.channels)} channels. Use another montage."
+            f"montage, found none among {len(recording.channels)} channels. Use another montage.",
+            code="channel-montage",
         )
     first, second = (np.array(side) for side in zip(*pairs, strict=True))
     names = tuple(f"{recording.channels[a]}-{recording.channels[b]}" for a, b in pairs)
@@ -142,7 +143,10 @@ def _shaft_average(recording: Recording, trusted: Bool) -> tuple[Recording, list
         why = "has no other contact on its shaft for the per-shaft average"
         rows += [_lost(recording, index, why) for index in members]
     if not kept:
-        raise DataError("expected shafts with two or more contacts for the average, found none.")
+        raise DataError(
+            "expected shafts with two or more contacts for the average, found none.",
+            code="channel-montage",
+        )
     from epilens.data.recording import pick
 
     keep = [index in set(kept) for index in range(len(signal))]
@@ -153,7 +157,8 @@ def _common_average(recording: Recording, trusted: Bool) -> tuple[Recording, lis
     usable = np.flatnonzero(trusted).tolist()
     if len(usable) < 2:
         raise DataError(
-            f"expected two or more unflagged channels for the common average, found {len(usable)}."
+            f"expected two or more unflagged channels for the common average, found {len(usable)}.",
+            code="channel-montage",
         )
     signal = recording.signal - _mean(recording, usable)
     return replace(recording, signal=_blank(recording, signal)), []
@@ -176,7 +181,8 @@ def _blank(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.floa
 
 
 def _lost(recording: Recording, index: int, why: str) -> AuditRow:
-    return AuditRow("channel", why, recording.patient, recording.run, recording.channels[index])
+    who = (recording.patient, recording.run, recording.channels[index])
+    return AuditRow.of("channel", Note(why, "channel-montage"), who)
 
 
 _SCHEMES: dict[str, Callable[[Recording, Bool], tuple[Recording, list[AuditRow]]]] = {

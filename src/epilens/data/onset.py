@@ -115,8 +115,10 @@ def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
     ranked = [(rank, event) for event in events if (rank := _reading(event.text)) is not None]
     if not ranked:
         raise OnsetError(
-            f"{who}: expected one event that means a seizure onset, found {_seen(events)}. "
-            "Give the onset in a table (patient, run, onset_s) with --onsets."
+            "expected one event that means a seizure onset",
+            subject=who,
+            found=_shown(events),
+            hint="Give the onset in a table (patient, run, onset_s) with --onsets.",
         )
     best = min(rank for rank, _ in ranked)
     rule = RULES[best[0]]
@@ -125,8 +127,10 @@ def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
     if last.onset_s - first.onset_s > SAME_ONSET_S:
         times = ", ".join(f"{event.onset_s:.3f}" for event in candidates[:6])
         raise OnsetError(
-            f"{who}: expected one seizure onset, found {len(candidates)} ({rule}) at "
-            f"{times} s. Say which in a table (patient, run, onset_s) with --onsets."
+            "expected one seizure onset",
+            subject=who,
+            found=f"{len(candidates)} ({rule}) at {times} s",
+            hint="Say which in a table (patient, run, onset_s) with --onsets.",
         )
     return Onset(first.onset_s, _offset(first, events), first.text.strip(), rule)
 
@@ -329,8 +333,8 @@ def _offset(onset: Event, events: Iterable[Event]) -> float | None:
     return min(ends, default=None)
 
 
-def _seen(events: Sequence[Event]) -> str:
-    """The texts that were seen, without repeating free text that could name a person.
+def _shown(events: Sequence[Event]) -> str:
+    """The texts of events, without repeating free text that could name a person.
 
     Only texts made of known words and contact-like tokens are quoted; the others are counted.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from epilens.data.audit import Note
+
 Participant = Mapping[str, str]
 
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
@@ -45,20 +47,20 @@ def outcome_of(participant: Participant) -> str:
     return "" if engel is None else "S" if engel.partition("-")[0] == "I" else "F"
 
 
-def reason_of_outcome(participant: Participant, outcomes: Sequence[str]) -> str:
-    """Why a patient is left out when only these outcomes are included, or empty text.
+def reason_of_outcome(participant: Participant, outcomes: Sequence[str]) -> Note | None:
+    """Why a patient is left out when only these outcomes are included; None: it is not.
 
     Examples
     --------
-    >>> reason_of_outcome({"outcome": "F"}, ["S"]), reason_of_outcome({"outcome": "s"}, ["S"])
-    ('outcome is F, not S (seizure-free)', '')
+    >>> str(reason_of_outcome({"outcome": "F"}, ["S"])), reason_of_outcome({"outcome": "s"}, ["S"])
+    ('outcome is F, not S (seizure-free)', None)
     """
     outcome = outcome_of(participant)
-    told = outcome if outcome.upper() in OUTCOMES else "another one" if outcome else "not given"
+    shown = outcome if outcome.upper() in OUTCOMES else "another one" if outcome else "not given"
     if not outcomes or outcome.casefold() in {wanted.casefold() for wanted in outcomes}:
-        return ""
+        return None
     wanted = " or ".join(_IN_WORDS.get(text.upper(), text) for text in outcomes)
-    return f"outcome is {told}, not {wanted}"
+    return Note(f"outcome is {{found}}, not {wanted}", "outcome", found=shown)
 
 
 OUTCOMES = frozenset({"S", "F", "NR"})

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact
 from epilens.data.sidecars import as_number, read_json, read_table
 
@@ -69,8 +69,10 @@ def read_positions(
 ) -> tuple[Positions, list[AuditRow]]:
     """Positions in mm; a unit that would make an impossible head is noted and not applied."""
     if not {"name", "x", "y", "z"} <= set(table.columns):
-        why = "electrodes.tsv has no columns name, x, y, z; contacts have no positions"
-        return Positions.none(), [AuditRow("patient", why, patient, effect="noted")]
+        note = Note(
+            "electrodes.tsv has no columns name, x, y, z; contacts have no positions", "positions"
+        )
+        return Positions.none(), [AuditRow.of("patient", note, (patient,), "noted")]
     xyz: dict[str, tuple[float, float, float]] = {}
     for row in table.to_dict("records"):
         x, y, z = (as_number(row[axis]) for axis in "xyz")
@@ -80,8 +82,12 @@ def read_positions(
     scale, rows = _MM.get(unit, 1.0), []
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
         stated = unit if unit in _MM else "an unknown unit" if unit else "no unit"
-        why = f"coordsystem.json says {stated}, but no head is that large; mm taken"
-        rows.append(AuditRow("patient", why, patient, effect="noted"))
+        note = Note(
+            "coordsystem.json says {found}, but no head is that large; mm taken",
+            "positions",
+            found=stated,
+        )
+        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
         scale = 1.0
     space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
     return Positions(

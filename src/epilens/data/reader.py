@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
+from epilens.data.audit import Note
 from epilens.data.onset import Event
 from epilens.io.safe_read import check_regular, read_bytes
 
@@ -26,20 +27,23 @@ _BLOCK_SAMPLES = 1_000_000
 _PER_VOLT = {"v": 1.0, "mv": 1e3, "uv": 1e6, "nv": 1e9}
 
 
-def open_raw(source: Path | BaseRaw | None) -> tuple[BaseRaw, list[str]]:
-    """A file, opened by MNE's reader for it without loading the signal; warnings as texts.
+def open_raw(source: Path | BaseRaw | None) -> tuple[BaseRaw, list[Note]]:
+    """A file, opened by MNE's reader for it without loading the signal; warnings as notes.
 
     An object that is open already is taken as it is.
     """
     if source is None or (isinstance(source, Path) and not source.exists()):
-        raise DataError("expected the signal file, found only its sidecars. Finish the download.")
-    raw, texts = _read_header(source) if isinstance(source, Path) else (source, [])
+        raise DataError(
+            "expected the signal file, found only its sidecars. Finish the download.",
+            code="signal-missing",
+        )
+    raw, notes = _read_header(source) if isinstance(source, Path) else (source, [])
     if raw.n_times == 0:
         raise DataError("expected signal, found a recording of zero length.")
-    return raw, texts
+    return raw, notes
 
 
-def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
+def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
     import mne
 
     _check_files(path)
@@ -51,7 +55,8 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[str]]:
         except Exception as error:  # readers raise many kinds for damaged files
             raise DataError(
                 f"expected a recording that MNE can read, found {_in_our_words(error)}. Check that "
-                "the file is complete."
+                "the file is complete.",
+                code="file-unreadable",
             ) from error
     warned = [str(w.message) for w in caught if w.category is RuntimeWarning]
     return raw, list(dict.fromkeys(map(_warning_in_our_words, warned)))
@@ -61,12 +66,12 @@ WRONG_LENGTH = "the length of the file does not match its header"
 """Said of a file that was cut off, or is still being written."""
 
 
-def is_cut_off(notes: Iterable[str]) -> bool:
+def is_cut_off(notes: Iterable[Note]) -> bool:
     """Whether the reader warned of a file that ends before its header says."""
-    return any(WRONG_LENGTH in note for note in notes)
+    return any(note.found == WRONG_LENGTH for note in notes)
 
 
-def beyond_the_end(onset_s: float, length_s: float, notes: Iterable[str]) -> str:
+def beyond_the_end(onset_s: float, length_s: float, notes: Iterable[Note]) -> str:
     """Why there is no signal at an onset: the file was cut off, or the time is not one of it."""
     if is_cut_off(notes):
         return (
@@ -91,10 +96,11 @@ _WARNINGS = (
 )
 
 
-def _warning_in_our_words(text: str) -> str:
+def _warning_in_our_words(text: str) -> Note:
     """What a reader warns about; its own text quotes labels, annotations and paths."""
     known = (words for phrase, words in _WARNINGS if phrase in text.lower())
-    return f"the reader warned: {next(known, 'something in this file is unusual')}"
+    words = next(known, "something in this file is unusual")
+    return Note("the reader warned: {found}", "reader-warning", found=words)
 
 
 _NAMES_FILES = re.compile(rb"^\s*(?:DataFile|MarkerFile|File)\s*=\s*(.*?)\s*$", re.MULTILINE)
@@ -177,7 +183,8 @@ def read_uv(
     except Exception as error:  # a file that ends early fails here, in many ways
         raise DataError(
             f"expected samples {start} to {stop}, found {_in_our_words(error)}. Is the file "
-            "complete?"
+            "complete?",
+            code="file-unreadable",
         ) from error
     return signal
 
@@ -201,17 +208,17 @@ def content_of(raw: BaseRaw) -> str:
     return digest.hexdigest()
 
 
-def unit_notes(raw: BaseRaw, names: Sequence[str], stated: Mapping[str, str]) -> list[str]:
+def unit_notes(raw: BaseRaw, names: Sequence[str], stated: Mapping[str, str]) -> list[Note]:
     """What must be said about channels for which the file states no unit."""
     unstated = _without_unit(raw) & set(names)
     from_sidecar = [name for name in unstated if _unit(stated[name]) in _PER_VOLT]
     notes = []
     if from_sidecar:
-        notes.append(
-            f"the file states no unit for {len(from_sidecar)} channels; taken from channels.tsv"
-        )
+        text = f"the file states no unit for {len(from_sidecar)} channels; taken from channels.tsv"
+        notes.append(Note(text, "unit-not-stated"))
     if n := len(unstated) - len(from_sidecar):
-        notes.append(f"no unit is stated for {n} channels; taken as the reader gives it")
+        text = f"no unit is stated for {n} channels; taken as the reader gives it"
+        notes.append(Note(text, "unit-not-stated"))
     return notes
 
 

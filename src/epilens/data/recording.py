@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, shown_label
+from epilens.data.audit import AuditRow, Note, shown_label
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
@@ -157,7 +157,7 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
         notes.append(note)
-    noted = [AuditRow("run", why, run.patient, run.name, effect="noted") for why in notes]
+    noted = [AuditRow.of("run", note, (run.patient, run.name), "noted") for note in notes]
     flags = quality_flags(recording.signal, recording.missing, plan.quality)
     keep = [not set(channel) & set(plan.quality.drop) for channel in flags]
     rows += _flag_rows(run, names, flags, keep)
@@ -166,14 +166,16 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     return recording, noted + rows + lost
 
 
-def _estimated_mains(recording: Recording) -> tuple[float | None, str]:
+def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:
     """Mains by the spectrum, in words as well: a notch is asked for, and nothing says where."""
     hz = mains_of(recording.signal, recording.fs)
     if hz is None:
-        return None, (
+        text = (
             "no mains frequency is stated and none stands out of the spectrum; nothing is notched"
         )
-    return hz, f"no mains frequency is stated; {hz:g} Hz by the spectrum"
+    else:
+        text = f"no mains frequency is stated; {hz:g} Hz by the spectrum"
+    return hz, Note(text, "mains-not-stated")
 
 
 def _read(
@@ -211,7 +213,10 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
         return recording
     index = np.flatnonzero(keep)
     if not len(index):
-        raise DataError("expected at least one channel that passes the checks, found none.")
+        raise DataError(
+            "expected at least one channel that passes the checks, found none.",
+            code="channels-none",
+        )
     names = tuple(recording.channels[i] for i in index)
     return replace(
         recording,
@@ -223,7 +228,7 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
     )
 
 
-def _interval(run: SeizureRun, raw: BaseRaw, plan: Plan, notes: Sequence[str]) -> tuple[int, int]:
+def _interval(run: SeizureRun, raw: BaseRaw, plan: Plan, notes: Sequence[Note]) -> tuple[int, int]:
     """First and last sample to read: the windows and the filter's margins, clipped to the file."""
     fs, onset_s = float(raw.info["sfreq"]), run.onset.onset_s
     length_s = raw.n_times / fs
@@ -239,26 +244,23 @@ def _channels_in_file(run: SeizureRun, raw: BaseRaw) -> tuple[list[str], list[Au
     """Planned channels that the file has, in the order of channels.tsv; the others as rows."""
     in_file = {name.strip(): name for name in raw.ch_names}
     names = [name for name in run.channels if name in in_file]
+    note = Note("is in channels.tsv but not in the file", "channel-not-in-file")
     rows = [
-        AuditRow("channel", "is in channels.tsv but not in the file", run.patient, run.name, name)
+        AuditRow.of("channel", note, (run.patient, run.name, name))
         for name in run.channels
         if name not in in_file
     ]
+    note = Note("is in the file but not in channels.tsv", "channel-not-listed")
     rows += [
-        AuditRow(
-            "channel",
-            "is in the file but not in channels.tsv",
-            run.patient,
-            run.name,
-            shown_label(name, place),
-        )
+        AuditRow.of("channel", note, (run.patient, run.name, shown_label(name, place)))
         for place, name in enumerate(in_file, start=1)
         if name not in run.listed
     ]
     if not names:
         raise DataError(
             f"expected the {len(run.channels)} channels of channels.tsv in the file, found none of "
-            f"them among its {len(in_file)}. Do the two belong together?"
+            f"them among its {len(in_file)}. Do the two belong together?",
+            code="channels-none",
         )
     return names, rows
 
@@ -270,12 +272,10 @@ def _flag_rows(
     keep: Sequence[bool],
 ) -> list[AuditRow]:
     return [
-        AuditRow(
+        AuditRow.of(
             "channel",
-            f"signal is {flag}",
-            run.patient,
-            run.name,
-            name,
+            Note("signal is {found}", "channel-quality", found=flag),
+            (run.patient, run.name, name),
             "noted" if kept else "excluded",
         )
         for name, channel, kept in zip(names, flags, keep, strict=True)
@@ -283,14 +283,14 @@ def _flag_rows(
     ]
 
 
-def _header_notes(raw: BaseRaw, run: SeizureRun) -> list[str]:
+def _header_notes(raw: BaseRaw, run: SeizureRun) -> list[Note]:
     """Disagreements between the file and its sidecars that do not stop the reading."""
-    notes, fs = [], float(raw.info["sfreq"])
+    texts, fs = [], float(raw.info["sfreq"])
     if run.stated_fs and abs(run.stated_fs - fs) > 1e-3 * fs:
-        notes.append(f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; taken")
+        texts.append(f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; taken")
     length_s = raw.n_times / fs
     if run.duration_s and abs(run.duration_s - length_s) > 1.0 + 1 / fs:
-        notes.append(
+        texts.append(
             f"sidecars say {run.duration_s:.1f} s of signal, the file has {length_s:.1f} s"
         )
-    return notes
+    return [Note(text, "header-differs") for text in texts]

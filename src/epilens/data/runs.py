@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, known_word, shown_label
+from epilens.data.audit import AuditRow, Note, known_word, shown_label
 from epilens.data.labels import Zones
 from epilens.data.onset import APART_S, Event, Onset
 from epilens.data.positions import Positions
@@ -126,8 +126,11 @@ def _signals_among(
     rows = []
     for f in sorted(signals, key=lambda f: SIGNALS.index(f.extension)):
         if best.setdefault(f.entities, f) is not f:
-            why = f"is there as {f.extension} too; {best[f.entities].extension} is read"
-            rows.append(AuditRow("run", why, patient, run_name(f), effect="noted"))
+            note = Note(
+                f"is there as {f.extension} too; {best[f.entities].extension} is read",
+                "format-twice",
+            )
+            rows.append(AuditRow.of("run", note, (patient, run_name(f)), "noted"))
     return best, rows
 
 
@@ -156,27 +159,34 @@ def good_channels(
     for place, row in enumerate(table.to_dict("records"), start=1):
         kind, status, name = row["type"].upper(), row.get("status", "").lower(), row["name"]
         if kind not in _CONTACTS:
-            given = known_word(kind, _TYPES, "another one") if kind else "not given"
-            why, name = f"type is {given}, not ECOG or SEEG", shown_label(name, place)
+            shown = known_word(kind, _TYPES, "another one") if kind else "not given"
+            note = Note("type is {found}, not ECOG or SEEG", "channel-type", found=shown)
+            name = shown_label(name, place)
         elif status not in ("good", ""):
-            why = f"status is {known_word(status, ('bad',), 'neither good nor bad')}"
+            shown = known_word(status, ("bad",), "neither good nor bad")
+            note = Note("status is {found}", "channel-status", found=shown)
         elif row["name"] in repeated:
-            why = "channels.tsv lists this name more than once"
+            note = Note("channels.tsv lists this name more than once", "channel-name")
         elif not row["name"]:
-            why = "channels.tsv gives no name"
+            note = Note("channels.tsv gives no name", "channel-name")
         else:
             good.append(row["name"])
             continue
-        rows.append(AuditRow("channel", why, patient, run, name))
+        rows.append(AuditRow.of("channel", note, (patient, run, name)))
     if not good:
-        raise DataError("expected good ECOG or SEEG channels in channels.tsv, found none.")
+        raise DataError(
+            "expected good ECOG or SEEG channels in channels.tsv, found none.",
+            code="channels-none",
+        )
     return tuple(good), rows
 
 
 def events_of(table: pd.DataFrame) -> list[Event]:
     """Events with a time; the text is the first column that says something."""
     if "onset" not in table:
-        raise OnsetError("events.tsv: expected a column onset, found none. Add it.")
+        raise OnsetError(
+            "events.tsv: expected a column onset, found none. Add it.", code="sidecar-malformed"
+        )
     events = []
     for row in table.to_dict("records"):
         onset_s = as_number(row["onset"])
@@ -206,7 +216,8 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     if available < windows.min_reference:
         raise OnsetError(
             f"expected at least {windows.min_reference} reference windows before onset, found room "
-            f"for {available}: the onset is at {onset.onset_s:.3f} s. Cut the recording earlier."
+            f"for {available}: the onset is at {onset.onset_s:.3f} s. Cut the recording earlier.",
+            code="windows-too-few",
         )
     after_s = windows.stop_s if duration_s is None else duration_s - onset.onset_s
     room = (min(after_s, windows.stop_s) - windows.length_s) / windows.stride_s
@@ -215,7 +226,8 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
         raise OnsetError(
             f"expected at least {windows.min_ictal} windows after onset, found room for {ictal}: "
             f"the recording ends {after_s:.3f} s after it, and nothing ictal is to be seen. "
-            "Use a recording that goes on longer."
+            "Use a recording that goes on longer.",
+            code="windows-too-few",
         )
     return onset
 
@@ -226,13 +238,16 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
     Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
     """
     if is_hidden(path) or not path.exists():
-        raise DataError(f"onsets {path}: expected a TSV, found nothing. Check the path.")
+        raise DataError(
+            f"onsets {path}: expected a TSV, found nothing. Check the path.", code="onset"
+        )
     table = read_table(path)
     missing = {"patient", "run", "onset_s"} - set(table.columns)
     if missing:
         raise DataError(
             f"onsets {path}: expected columns patient, run, onset_s, found "
-            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}."
+            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}.",
+            code="onset",
         )
     by_run: dict[tuple[str, str], list[float]] = {}
     for row in table.to_dict("records"):
@@ -240,7 +255,8 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
         if onset_s is None:
             raise DataError(
                 f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
-                f"{row['onset_s']!r}. Mend this row."
+                f"{row['onset_s']!r}. Mend this row.",
+                code="onset",
             )
         by_run.setdefault(onset_key(row["patient"], row["run"]), []).append(onset_s)
     for (patient, run), onsets_s in by_run.items():
@@ -248,7 +264,8 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
         if any(after - before < APART_S for before, after in pairwise(onsets_s)):
             raise DataError(
                 f"onsets {path}: expected seizures {APART_S:g} s or more apart in one run, found a "
-                f"second row for {patient} {run} that is closer. Remove one."
+                f"second row for {patient} {run} that is closer. Remove one.",
+                code="onset",
             )
     return {
         (patient, seizure_name(run, number)): onset_s

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, shown_run
+from epilens.core.errors import DataError, OnsetError, Reason
+from epilens.data.audit import AuditRow, Note, shown_run
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
 from epilens.data.onset import GIVEN, TABLED, Onset, find_onset
@@ -81,7 +81,7 @@ class Scan:
         self.rows: list[AuditRow] = []
         self._simulated = dataset.simulated or recognise(tree.description).simulated
         self._given_onsets = onsets
-        self._labels_not_read: list[str] = []
+        self._labels_not_read: list[Reason] = []
 
     def patients(self, names: Collection[str] | None = None) -> list[Patient]:
         """Every included patient with at least one usable seizure, in natural order."""
@@ -89,28 +89,30 @@ class Scan:
         scanned = (self._included(name) for name in sorted(names, key=natural))
         patients = [patient for patient in scanned if patient is not None]
         if strays := len(self.tree.strays):
-            why = f"{strays} links that lead out of the dataset are not followed"
-            self.rows.append(AuditRow("dataset", why, effect="noted"))
-        if patients and self.dataset.note:
-            self.rows.append(AuditRow("dataset", self.dataset.note, effect="noted"))
+            text = f"{strays} links that lead out of the dataset are not followed"
+            self.rows.append(AuditRow.of("dataset", Note(text, "link-out"), effect="noted"))
+        if patients and (note := self.dataset.note):
+            note = Note(note) if isinstance(note, str) else note
+            self.rows.append(AuditRow.of("dataset", note, effect="noted"))
         self._note_missing_labels(patients)
         self._note_unused_onsets(patients)
         return patients
 
     def _included(self, name: str) -> Patient | None:
         """A patient, or None with an audit row."""
-        participant, patient, why = self.tree.participants[name], None, ""
+        participant, patient, why = self.tree.participants[name], None, None
         if not self.everyone:
             why = self.dataset.why_not(name, participant, self.plan.cohort.outcomes)
         if not why and name not in self.tree.folders:
-            why = "is in participants.tsv but has no folder"
+            why = Note("is in participants.tsv but has no folder", "no-folder")
         if not why:
             patient = self._patient(name, participant)
             if not patient.runs:
-                why = f"has no usable seizure ({patient.seizures_excluded} excluded)"
+                text = f"has no usable seizure ({patient.seizures_excluded} excluded)"
+                why = Note(text, "no-seizure")
         if not why:
             return patient
-        self.rows.append(AuditRow("patient", why, name))
+        self.rows.append(AuditRow.of("patient", why, (name,)))
         return None
 
     def _patient(self, name: str, participant: dict[str, str]) -> Patient:
@@ -121,8 +123,8 @@ class Scan:
         zones = self._zones(tables) if usable else Zones()
         channels = sorted({channel for run in usable for channel in run.good}, key=natural)
         for lost in sorted((zones.ez or frozenset()) - set(channels), key=natural):
-            why = "is labelled EZ but is in no seizure a good ECOG or SEEG channel"
-            self.rows.append(AuditRow("label", why, name, channel=lost))
+            note = Note("is labelled EZ but is in no seizure a good ECOG or SEEG channel", "label")
+            self.rows.append(AuditRow.of("label", note, (name, "", lost)))
         zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
         center = self._center(participant)
         return Patient(
@@ -156,7 +158,7 @@ class Scan:
                 entity = seizure_name(run.entity, number)
                 seizures.append(replace(run, name=name, entity=entity, onset=onset))
             except DataError as error:
-                self.rows.append(AuditRow("seizure", str(error), run.patient, name))
+                self.rows.append(AuditRow.of("seizure", error, (run.patient, name)))
             number += 1
         return seizures
 
@@ -171,8 +173,8 @@ class Scan:
         ictal = [file for file in runs if self.dataset.is_ictal(file.entity("task"))]
         for file in runs:
             if file not in ictal:
-                why = f"task is {file.entity('task')}, not a seizure"
-                self.rows.append(AuditRow("run", why, patient, run_name(file)))
+                note = Note("task is {found}, not a seizure", "task", found=file.entity("task"))
+                self.rows.append(AuditRow.of("run", note, (patient, run_name(file))))
         return ictal
 
     def _sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars | None:
@@ -180,21 +182,27 @@ class Scan:
         try:
             return self._read_sidecars(patient, file, ictal)
         except DataError as error:
-            self.rows.append(AuditRow("seizure", str(error), patient, run_name(file)))
+            self.rows.append(AuditRow.of("seizure", error, (patient, run_name(file))))
             return None
 
     def _read_sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars:
         if any(stray.entities == file.entities for stray in self.tree.strays):
             raise DataError(
                 "expected the files of the run in the dataset, found a link that leads out of it. "
-                "Copy what it leads to into the dataset."
+                "Copy what it leads to into the dataset.",
+                code="link-out",
             )
         table = self.tree.table(file, "channels")
         if table is None:
-            raise DataError("expected a channels.tsv, found none. Add it.")
+            raise DataError(
+                "expected a channels.tsv, found none. Add it.", code="sidecar-malformed"
+            )
         for column in ("name", "type"):
             if column not in table:
-                raise DataError(f"channels.tsv: expected a column {column}, found none. Add it.")
+                raise DataError(
+                    f"channels.tsv: expected a column {column}, found none. Add it.",
+                    code="sidecar-malformed",
+                )
         fields = self.tree.fields(file, "ieeg")
         onset = self._onset(patient, file, ictal)
         onset = check_onset(onset, as_number(fields.get("RecordingDuration")), self.plan)
@@ -211,7 +219,8 @@ class Scan:
             return find_onset(events_of(table), who="events")
         if signal is None:
             raise OnsetError(
-                "expected an events.tsv, found none. Add it, or give the onset with --onsets."
+                "expected an events.tsv, found none. Add it, or give the onset with --onsets.",
+                code="events-missing",
             )
         return find_onset(annotations_of(signal), who="events")
 
@@ -225,7 +234,8 @@ class Scan:
         if len(same) > 1:
             raise DataError(
                 f"expected an onset for one run, found {len(same)} runs of number {number}. Give "
-                f"the full name in the onset table: {run_name(file)}."
+                f"the full name in the onset table: {run_name(file)}.",
+                code="onset",
             )
         return self._onsets[patient, number]
 
@@ -250,9 +260,8 @@ class Scan:
             except DataError as error:
                 # Where a table of the user lies is not for others to know.
                 own = isinstance(source, LabelTable)
-                self._labels_not_read.append(
-                    "the label table could not be read" if own else str(error)
-                )
+                unread = Note("the label table could not be read", "file-unreadable")
+                self._labels_not_read.append(unread if own else error.reason)
         return readers
 
     def _zones(self, tables: PatientTables) -> Zones:
@@ -271,7 +280,7 @@ class Scan:
             except DataError as error:
                 if not self.everyone and not decided:
                     raise
-                self._labels_not_read.append(str(error))
+                self._labels_not_read.append(error.reason)
                 continue
             if labels is None:
                 continue
@@ -292,33 +301,37 @@ class Scan:
     def _note_choice(self, patient: str, known: Zones, ez: frozenset[str] | None) -> None:
         if ez is None and known.chosen("either") is not None:
             has = [name for name in ("soz", "resected", "ez") if getattr(known, name) is not None]
-            why = f"cohort.ez is {self.plan.cohort.ez!r}, but its labels tell only {', '.join(has)}"
-            self.rows.append(AuditRow("label", why, patient, effect="noted"))
+            text = (
+                f"cohort.ez is {self.plan.cohort.ez!r}, but its labels tell only {', '.join(has)}"
+            )
+            self.rows.append(AuditRow.of("label", Note(text, "label"), (patient,), "noted"))
 
     def _note_strangers(self, table: LabelTable) -> None:
         strangers = table.patients() - set(self.tree.participants)
         if strangers:
-            why = f"{len(strangers)} patients of the label table are not in this dataset"
-            self.rows.append(AuditRow("label", why, effect="noted"))
+            text = f"{len(strangers)} patients of the label table are not in this dataset"
+            self.rows.append(AuditRow.of("label", Note(text, "label"), effect="noted"))
 
     def _note_missing_labels(self, patients: list[Patient]) -> None:
         unlabelled = [patient for patient in patients if patient.ez is None]
         if not unlabelled:
             return
-        for why in self._labels_not_read:
-            self.rows.append(AuditRow("dataset", why, effect="noted"))
+        for reason in self._labels_not_read:
+            self.rows.append(AuditRow.of("dataset", reason, effect="noted"))
+        note = Note(f"has no EZ label ({self.dataset.ez})", "label")
         for patient in unlabelled:
-            why = f"has no EZ label ({self.dataset.ez})"
-            self.rows.append(AuditRow("label", why, patient.name, effect="noted"))
+            self.rows.append(AuditRow.of("label", note, (patient.name,), "noted"))
 
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
         used = {(p.name, key) for p in patients for run in p.runs for key in (run.name, run.entity)}
         for place, (patient, run) in enumerate(self._onsets, start=1):
             if (patient, run) not in used:
-                why = "is in the onset table but is no usable seizure of this dataset"
-                known = patient if patient in self.tree.participants else ""
-                row = AuditRow("run", why, known, shown_run(run, place), effect="noted")
-                self.rows.append(row)
+                note = Note(
+                    "is in the onset table but is no usable seizure of this dataset", "onset"
+                )
+                shown = patient if patient in self.tree.participants else ""
+                who = (shown, shown_run(run, place))
+                self.rows.append(AuditRow.of("run", note, who, "noted"))
 
     def _positions(
         self, patient: str, runs: list[RunSidecars]
@@ -335,8 +348,8 @@ class Scan:
                 table = read_table(paths[-1])
                 fields = self.tree.fields(run.file, "coordsystem")
             except DataError as error:
-                why = f"{error} Its contacts have no positions."
-                self.rows.append(AuditRow("patient", why, patient, effect="noted"))
+                note = Reason(f"{error} Its contacts have no positions.", error.code)
+                self.rows.append(AuditRow.of("patient", note, (patient,), "noted"))
                 continue
             positions, rows = read_positions(table, fields, patient)
             self.rows += [row for row in rows if row not in self.rows]

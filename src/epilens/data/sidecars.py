@@ -39,7 +39,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path.name}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
-            f"position {error.start}. Save the file as UTF-8."
+            f"position {error.start}. Save the file as UTF-8.",
+            code="sidecar-malformed",
         ) from None
 
 
@@ -50,9 +51,15 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
         lines = csv.reader(io.StringIO(read_text(path)), delimiter=sep, quoting=quoting)
         rows = _filled(lines, path.name)
     except csv.Error as error:
-        raise DataError(f"{path.name}: expected a table, found: {error}. Mend the file.") from None
+        raise DataError(
+            f"{path.name}: expected a table, found: {error}. Mend the file.",
+            code="sidecar-malformed",
+        ) from None
     if not rows:
-        raise DataError(f"{path.name}: expected a table, found an empty file. Restore the file.")
+        raise DataError(
+            f"{path.name}: expected a table, found an empty file. Restore the file.",
+            code="sidecar-malformed",
+        )
     header = [name.lower() for name in rows[0]]
     often, times = Counter(header).most_common(1)[0]
     if times > 1:
@@ -60,13 +67,15 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
         which = often if often in _COLUMNS else f"number {header.index(often) + 1}"
         raise DataError(
             f"{path.name}: expected each column once, found column {which} {times} times. Remove "
-            "or rename one."
+            "or rename one.",
+            code="sidecar-malformed",
         )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise DataError(
                 f"{path.name}: expected {len(header)} columns as in its header, found {len(row)} "
-                f"in row {number}. Mend this row."
+                f"in row {number}. Mend this row.",
+                code="sidecar-malformed",
             )
     frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
     return frame.mask(frame.map(str.lower).isin(_MISSING), "")
@@ -89,7 +98,8 @@ def _filled(lines: Iterator[list[str]], who: str) -> list[list[str]]:
         if len(line) > _MOST_COLUMNS or cells > _MOST_CELLS:
             raise DataError(
                 f"{who}: expected at most {_MOST_COLUMNS} columns and {_MOST_CELLS} cells, found "
-                "more. Is it the right file?"
+                "more. Is it the right file?",
+                code="file-too-large",
             )
         row = [cell.strip() for cell in line]
         rows += [row] if any(row) else []
@@ -104,15 +114,20 @@ def read_json(path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path.name}: expected JSON, found a mistake in line {error.lineno}, column "
-            f"{error.colno}. Mend this line."
+            f"{error.colno}. Mend this line.",
+            code="sidecar-malformed",
         ) from None
     except (ValueError, RecursionError):
         raise DataError(
             f"{path.name}: expected JSON, found numbers of thousands of digits, or lists in lists "
-            "without end. Mend the file."
+            "without end. Mend the file.",
+            code="sidecar-malformed",
         ) from None
     if not isinstance(tree, dict):
-        raise DataError(f"{path.name}: expected a JSON object, found {type(tree).__name__}.")
+        raise DataError(
+            f"{path.name}: expected a JSON object, found {type(tree).__name__}.",
+            code="sidecar-malformed",
+        )
     return tree
 
 
@@ -277,7 +292,8 @@ def inside(path: Path, root: Path) -> Path:
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         raise DataError(
             f"{path.name}: expected a file in the dataset, found a link that leads out of it. "
-            "Copy the file into the dataset."
+            "Copy the file into the dataset.",
+            code="link-out",
         )
     return path
 

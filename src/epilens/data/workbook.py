@@ -39,7 +39,8 @@ def read_sheet(path: Path, who: str) -> pd.DataFrame:
     except Exception as error:  # openpyxl and zipfile raise many kinds for a damaged file
         raise DataError(
             f"{who}: expected an Excel sheet, found a file that cannot be read as one "
-            f"({type(error).__name__}). Download it again."
+            f"({type(error).__name__}). Download it again.",
+            code="label",
         ) from None
     header = rows[0] if rows else []
     width = len(header)
@@ -105,5 +106,6 @@ def _text(value: Any) -> str:
 
 def _too_large(who: str, expected: str, found: str) -> DataError:
     return DataError(
-        f"{who}: expected a sheet of at most {expected}, found {found}. Is it the right file?"
+        f"{who}: expected a sheet of at most {expected}, found {found}. Is it the right file?",
+        code="file-too-large",
     )

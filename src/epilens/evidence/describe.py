@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.core.types import Bools
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.positions import Positions
 from epilens.data.recording import FLAGS, Recording
 from epilens.evidence.blocks import in_blocks
@@ -123,7 +123,7 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
     x[~valid] = 0
     rows += _coverage_rows(seizures, plan)
     cube = cube.assign(x=(AXES, x), valid=(AXES[:3], valid))
-    return check(cube.assign_attrs(audit=[asdict(row) for row in rows]))
+    return check(cube.assign_attrs(audit=[row.to_json() for row in rows]))
 
 
 def _on_channels(seizures: Seizures) -> dict[str, Any]:
@@ -195,13 +195,14 @@ def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
     """A row for every seizure-channel with windows in which some descriptor is no number."""
     count = lost.sum(axis=1)  # (seizure, channel)
     return [
-        AuditRow(
+        AuditRow.of(
             "channel",
-            f"a descriptor is not finite in {count[s, c]} windows; they are not used",
-            seizures.about[s].patient,
-            seizures.about[s].run,
-            seizures.channels[c],
-            effect="noted",
+            Note(
+                f"a descriptor is not finite in {count[s, c]} windows; they are not used",
+                "descriptor-not-finite",
+            ),
+            (seizures.about[s].patient, seizures.about[s].run, seizures.channels[c]),
+            "noted",
         )
         for s, c in np.argwhere(count)
     ]
@@ -243,18 +244,20 @@ def _too_few(seizures: Seizures, valid: Bools, few: Bools, need: Need) -> list[A
     valid : (seizure, window, channel). few : (seizure, channel). Where nothing would be left, the
     patient cannot be described.
     """
-    why, rows = f"has fewer than {need.least} valid {need.words}", []
+    note, rows = Note(f"has fewer than {need.least} valid {need.words}", "windows-too-few"), []
     for r, mask, lacking in zip(seizures.about, valid, few, strict=True):
         used = mask.any(axis=0)
         lost = np.flatnonzero(used & lacking)
         if len(lost) and len(lost) == used.sum():
-            rows.append(AuditRow("seizure", why, r.patient, r.run))
+            rows.append(AuditRow.of("seizure", note, (r.patient, r.run)))
             continue
-        rows += [AuditRow("channel", why, r.patient, r.run, seizures.channels[c]) for c in lost]
+        who = (r.patient, r.run)
+        rows += [AuditRow.of("channel", note, (*who, seizures.channels[c])) for c in lost]
     if not (valid & ~few[:, None, :]).any():
         raise DataError(
             f"expected a seizure with {need.least} or more valid {need.words}, found none. "
-            f"{need.repair}"
+            f"{need.repair}",
+            code="windows-too-few",
         )
     return rows
 
@@ -262,13 +265,15 @@ def _too_few(seizures: Seizures, valid: Bools, few: Bools, need: Need) -> list[A
 def _coverage_rows(seizures: Seizures, plan: Plan) -> list[AuditRow]:
     """Bands that a sampling rate does not reach, wholly or in part."""
     return [
-        AuditRow(
+        AuditRow.of(
             "run",
-            f"sampled at {r.fs:g} Hz: {row.band} ({row.band_hz[0]:g}-{row.band_hz[1]:g} Hz) is "
-            f"covered to {row.covered(r.fs):.0%}",
-            r.patient,
-            r.run,
-            effect="noted",
+            Note(
+                f"sampled at {r.fs:g} Hz: {row.band} ({row.band_hz[0]:g}-{row.band_hz[1]:g} Hz) is "
+                f"covered to {row.covered(r.fs):.0%}",
+                "band-not-covered",
+            ),
+            (r.patient, r.run),
+            "noted",
         )
         for r in seizures.about
         for row in _rows(plan)

@@ -40,7 +40,7 @@ class Seizures:
                 "Describe each patient on its own."
             )
         if len({r.run for r in about}) < len(about):
-            raise DataError(f"{patients[0]}: expected every run once, found one twice.")
+            raise DataError("expected every run once, found one twice.", subject=patients[0])
         return cls(tuple(about), *align(about))
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,7 @@ def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
 
 def _lost(job: Job, error: WorkerError) -> Outcome:
     """A patient whose worker was killed each time is left out; the next command tries again."""
-    return Outcome(None, (AuditRow("patient", str(error), job.patient.name),), False)
+    return Outcome(None, (AuditRow.of("patient", error, (job.patient.name,)),), False)
 
 
 def _size(job: Job) -> float:
@@ -153,7 +153,7 @@ def describe_one(job: Job) -> Outcome:
     except EpilensError as error:
         for name in STORES:
             job.place(name).unlink(missing_ok=True)
-        rows.append(AuditRow("patient", str(error), job.patient.name))
+        rows.append(AuditRow.of("patient", error, (job.patient.name,)))
         return Outcome(None, tuple(rows), False)
     facts = participant_facts(job.patient.participant)
     if "cube" in made:
@@ -193,7 +193,7 @@ def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
     """What the summary needs of a cube, and the audit of reading and describing it."""
     audit = dict.fromkeys([*rows, *audit_of(cube)])
     return {
-        "audit": [asdict(row) for row in audit],
+        "audit": [row.to_json() for row in audit],
         "channels": cube.sizes["channel"],
         "seizures": int(cube["valid"].values.any(axis=(1, 2)).sum()),
         "ez_channels": int(cube["is_ez"].sum()) if "is_ez" in cube else None,
@@ -219,7 +219,7 @@ def _try_run(run: SeizureRun, plan: Plan) -> tuple[Recording | None, list[AuditR
     try:
         return read_run(run, plan)
     except DataError as error:
-        return None, [AuditRow("seizure", str(error), run.patient, run.name)]
+        return None, [AuditRow.of("seizure", error, (run.patient, run.name))]
 
 
 def _one_ahead(

@@ -8,7 +8,7 @@ interquartile range and clipped. The plan has the other ways (`traces.filtered`,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.signal
@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.types import Bools, Floats
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.seizures import Seizures, Store, fill
@@ -57,7 +57,7 @@ def _of_patient(seizures: Seizures, parts: Sequence[Segments], plan: Plan) -> xr
         {
             "patient": seizures.about[0].patient,
             "trace_rate_hz": plan.traces.rate_hz,
-            "audit": [asdict(row) for row in rows],
+            "audit": [row.to_json() for row in rows],
         },
     )
 
@@ -68,18 +68,20 @@ def _lacking_rows(seizures: Seizures, valid: Bools, start_s: Floats) -> list[Aud
     for s, r in enumerate(seizures.about):
         whole = int(np.isfinite(start_s[s]).sum())
         if whole < planned:
-            why = f"has {whole} whole segments around onset in place of {planned}"
-            rows.append(AuditRow("run", why, r.patient, r.run, effect="noted"))
+            text = f"has {whole} whole segments around onset in place of {planned}"
+            note = Note(text, "signal-missing")
+            rows.append(AuditRow.of("run", note, (r.patient, r.run), "noted"))
         touched = whole - valid[s].sum(axis=0)  # (channel,)
         rows += [
-            AuditRow(
+            AuditRow.of(
                 "channel",
-                f"samples are missing in {touched[c]} of {whole} segments around onset; they are "
-                "not used",
-                r.patient,
-                r.run,
-                seizures.channels[c],
-                effect="noted",
+                Note(
+                    f"samples are missing in {touched[c]} of {whole} segments around onset; they "
+                    "are not used",
+                    "signal-missing",
+                ),
+                (r.patient, r.run, seizures.channels[c]),
+                "noted",
             )
             for c in np.flatnonzero(seizures.present[s] & (touched > 0))
         ]
@@ -88,9 +90,13 @@ def _lacking_rows(seizures: Seizures, valid: Bools, start_s: Floats) -> list[Aud
 
 def _channel_rows(seizures: Seizures, valid: Bools) -> list[AuditRow]:
     """A row for every channel that no seizure has a segment of."""
-    why = "has no whole segment around onset in any seizure; raw-iEEG methods score it as neutral"
+    note = Note(
+        "has no whole segment around onset in any seizure; raw-iEEG methods score it as neutral",
+        "signal-missing",
+    )
+    who = seizures.about[0].patient
     return [
-        AuditRow("channel", why, seizures.about[0].patient, "", seizures.channels[c], "noted")
+        AuditRow.of("channel", note, (who, "", seizures.channels[c]), "noted")
         for c in np.flatnonzero(~valid.any(axis=(0, 1)))
     ]
 

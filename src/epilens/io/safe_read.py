@@ -44,7 +44,9 @@ def read_bytes(
             _checked(path, os.fstat(file.fileno()), who, error, most)
             return file.read(most + 1)
     except IsADirectoryError:
-        raise error(f"{who}: expected a file, found a folder. Put a file there.") from None
+        raise error(
+            f"{who}: expected a file, found a folder. Put a file there.", code="not-a-file"
+        ) from None
     except OSError as problem:
         raise _unreadable(who, problem, error) from None
     except ValueError as problem:
@@ -58,11 +60,12 @@ def _checked(
 ) -> Path:
     if not stat.S_ISREG(about.st_mode):
         what = next((words for is_so, words in _KINDS if is_so(about.st_mode)), "something else")
-        raise error(f"{who}: expected a file, found {what}. Put a file there.")
+        raise error(f"{who}: expected a file, found {what}. Put a file there.", code="not-a-file")
     if most is not None and about.st_size > most:
         raise error(
             f"{who}: expected at most {_size(most)}, found {_size(about.st_size)}. Is it the right "
-            "file?"
+            "file?",
+            code="file-too-large",
         )
     return path
 
@@ -89,8 +92,12 @@ def _size(n: int) -> str:
 
 def _unreadable(who: str, problem: OSError, error: type[EpilensError]) -> EpilensError:
     if isinstance(problem, FileNotFoundError | NotADirectoryError):
-        return error(f"{who}: expected a file that can be read, found none. Check the path.")
+        return error(
+            f"{who}: expected a file that can be read, found none. Check the path.",
+            code="file-unreadable",
+        )
     return error(
         f"{who}: expected a file that can be read, found: {problem.strerror}. Check its "
-        "permissions."
+        "permissions.",
+        code="file-unreadable",
     )

@@ -119,7 +119,7 @@ def _describe(
     try:
         cube, rows = describe_patient(recordings, plan)
     except DataError as error:
-        raise DataError(f"{who}: {str(error).removeprefix(who + ': ')}") from None
+        raise error.about(who) from None
     beside = [make_signals(recordings, plan)]
     if "traces" in stores:
         from epilens.evidence.traces import make_traces
@@ -170,7 +170,7 @@ def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Sourc
         dropped=dropped,
         quality=quality,
         problems=intake.problems,
-        cut_off=tuple(row.run for row in intake.rows if WRONG_LENGTH in row.why),
+        cut_off=tuple(row.run for row in intake.rows if row.found == WRONG_LENGTH),
     )
 
 
@@ -194,6 +194,6 @@ def _channels_left_out(
     for row in (row for row in rows if row.what == "channel"):
         if row.channel not in used:
             reasons.setdefault(row.channel, row.why)
-        elif row.why.startswith("signal is "):
-            flags.setdefault(row.channel, {})[row.why.removeprefix("signal is ")] = None
+        elif row.code == "channel-quality":
+            flags.setdefault(row.channel, {})[row.found] = None
     return tuple(reasons.items()), {name: tuple(of_name) for name, of_name in flags.items()}

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from epilens.core.errors import Reason
 from epilens.core.registry import Registry
+from epilens.data.audit import Note
 from epilens.data.labels import Choice, LabelSource
 from epilens.data.participants import Participant, reason_of_outcome
 
 
-def everyone(patient: str, participant: Participant) -> str:
+def everyone(patient: str, participant: Participant) -> str | Reason:
     """Include every patient."""
     return ""
 
@@ -35,7 +37,7 @@ class Dataset:
     """Asked in this order; the first that knows a patient decides."""
     zone: Choice = "either"
     """Which zone is the EZ, unless the plan chooses another (`cohort.ez`)."""
-    reason_to_exclude: Callable[[str, Participant], str] = everyone
+    reason_to_exclude: Callable[[str, Participant], str | Reason] = everyone
     """Patient and row of participants.tsv → why not, or empty text; not for outcomes."""
     outcomes: tuple[str, ...] = ()
     """Outcomes that are included, unless the plan names others; empty: whatever it was."""
@@ -49,15 +51,19 @@ class Dataset:
     """Files that a download of some patients needs too, beside the tables at the top."""
     generated_by: str = ""
     """Name in `GeneratedBy`, by which a tree of this dataset is recognised."""
-    note: str = ""
+    note: str | Reason = ""
     """What everyone who sees numbers from this dataset should know."""
     ictal_task: str = r"(?<!inter)(?<!pre)(?<!post)(?<!non)ictal|seizure|sz"
     """Pattern of the `task` of seizure runs."""
 
-    def why_not(self, patient: str, participant: Participant, outcomes: Sequence[str] = ()) -> str:
-        """Why a patient is not in the cohort, or empty text; `outcomes` replace the row's own."""
+    def why_not(
+        self, patient: str, participant: Participant, outcomes: Sequence[str] = ()
+    ) -> Reason | None:
+        """Why a patient is not in the cohort, or None; `outcomes` replace the row's own."""
         why = self.reason_to_exclude(patient, participant)
-        return why or reason_of_outcome(participant, outcomes or self.outcomes)
+        if not why:
+            return reason_of_outcome(participant, outcomes or self.outcomes)
+        return Note(why) if isinstance(why, str) else why
 
     def is_ictal(self, task: str) -> bool:
         """Whether runs of this task are seizures."""

@@ -1,6 +1,7 @@
 """The multi-site cohort: Epilepsy-iEEG-Multicenter-Dataset, OpenNeuro ds003029."""
 
-from epilens.data.audit import known_word
+from epilens.core.errors import Reason
+from epilens.data.audit import Note, known_word
 from epilens.data.datasets import Dataset, Participant
 from epilens.data.labels import ClinicalSheet
 from epilens.data.participants import OUTCOMES
@@ -16,11 +17,12 @@ _IN_THE_PAPER = frozenset(
 )
 
 
-def _in_the_paper(patient: str, participant: Participant) -> str:
+def _in_the_paper(patient: str, participant: Participant) -> str | Reason:
     if patient in _IN_THE_PAPER:
         return ""
     outcome = known_word(participant.get("outcome", ""), OUTCOMES, "not given")
-    return f"is not among the 15 patients of the paper's table (outcome {outcome})"
+    text = "is not among the 15 patients of the paper's table (outcome {found})"
+    return Note(text, "outcome", found=outcome)
 
 
 ENTRIES = (
@@ -34,8 +36,11 @@ ENTRIES = (
         who="the 15 patients of the paper's table",
         onset="free text in events.tsv",
         ez=f"clinician's SOZ in {_SHEET}",
-        note="the paper's 45 seizures count onset markers; 43 of the 45 runs have a usable onset, "
-        "and the EZ is what the clinical sheet says",
+        note=Note(
+            "the paper's 45 seizures count onset markers; 43 of the 45 runs have a usable onset, "
+            "and the EZ is what the clinical sheet says",
+            "onset",
+        ),
         labels=(ClinicalSheet(_SHEET),),
         zone="soz",
         shared=(_SHEET,),
