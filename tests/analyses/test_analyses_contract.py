@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from epilens.analyses import ANALYSES, ablation, analyse, loco, main, outcome, sentence
+from epilens.analyses import ANALYSES, ablation, analyse, loco, main, run_analysis, sentence
 from epilens.analyses.figures import FIGURES, figure_of
-from epilens.analyses.tables import format_of, heading
 from epilens.core.errors import CubeError, EpilensError, LedgerError
 from epilens.evaluation.run import Run, open_run
 from epilens.methods import METHODS
@@ -24,8 +23,8 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def frames(full):
-    return {name: analyse(name, full) for name in ANALYSES}
+def results(full):
+    return {name: run_analysis(name, full) for name in ANALYSES}
 
 
 def test_the_contract_s_names_are_there():
@@ -33,59 +32,72 @@ def test_the_contract_s_names_are_there():
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_a_frame_is_plain_and_has_the_paper_beside_it(name, frames):
-    frame, analysis = frames[name], ANALYSES[name]
+def test_a_frame_is_plain_and_has_the_paper_s_values(name, results):
+    frame, analysis = results[name].frame, ANALYSES[name]
+    assert frame.attrs == {}
     assert len(frame)
     assert frame.index.tolist() == list(range(len(frame)))
     assert all(isinstance(column, str) for column in frame.columns)
     assert not frame.duplicated(list(analysis.keys) or None).any()
-    for column in frame.select_dtypes("number"):
-        assert format(1.0, format_of(column, analysis.formats))
-        assert heading(column)
     if analysis.paper is not None:
-        told = [c for c in analysis.paper if c not in analysis.keys]
+        values = [c for c in analysis.paper if c not in analysis.keys]
         assert set(analysis.keys) <= set(frame)
-        assert {f"paper_{column}" for column in told} <= set(frame)
+        assert {f"paper_{column}" for column in values} <= set(frame)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_column_belongs_to_one_quantity_that_can_be_printed(name, results):
+    frame, described = results[name].frame, []
+    for column in results[name].columns:
+        for part in filter(None, (column, column.paper)):
+            described += [part.name, *([part.sd] if part.sd else [])]
+            assert part.title
+            if pd.api.types.is_numeric_dtype(frame[part.name]):
+                assert format(1.0, part.format)
+                assert format(1.0, part.sd_format)
+    assert sorted(described) == sorted(frame.columns)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sentence_says_whether_the_cohort_agrees(name, frames, full):
-    text = sentence(name, frames[name], full)
+def test_a_sentence_says_whether_the_cohort_agrees(name, results, full):
+    text = sentence(results[name], full)
     assert text.startswith("The paper: ")
-    assert text.endswith(outcome(name, frames[name]).value)
+    assert text.endswith(results[name].outcome.value)
     assert "nan" not in text
     assert not re.search(r"\b0 of (the )?0\b", text)
     assert not re.search(r"macro_f1|ez_auprc|ndcg_ez", text)
 
 
 @pytest.mark.parametrize("name", sorted(set(ANALYSES) - set(NAMES)))
-def test_what_is_beyond_the_paper_is_held_against_nothing(name, frames, full):
-    assert outcome(name, frames[name]) is None
-    assert sentence(name, frames[name], full)
+def test_what_is_beyond_the_paper_has_no_outcome(name, results, full):
+    assert results[name].outcome is None
+    assert sentence(results[name], full)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_what_is_marked_and_sorted_is_in_the_table(name, frames):
+def test_what_is_marked_and_sorted_is_in_the_table(name, results):
     analysis = ANALYSES[name]
-    assert set(analysis.higher) <= set(frames[name])
-    shown = analysis.wide(frames[name]) if analysis.wide else frames[name]
+    frame = results[name].frame
+    assert set(analysis.higher) <= set(frame)
+    assert {analysis.interval, "low", "high"} <= set(frame) or not analysis.interval
+    shown = analysis.wide(frame) if analysis.wide else frame
     assert analysis.sorted_by in {"", *shown}
     assert not any(analysis.sorted_by == column for column in ("method", "title"))
 
 
-def test_simulated_patients_prove_nothing(frames, tampered, cubes):
+def test_simulated_patients_prove_nothing(results, tampered, cubes):
     setting = tampered / "small" / "run.json"
     setting.write_text(setting.read_text().replace('"simulated": false', '"simulated": true'))
-    text = sentence("per-seed", frames["per-seed"], open_run(tampered / "small"))
+    text = sentence(results["per-seed"], open_run(tampered / "small"))
     assert text.endswith("Simulated patients: this proves nothing clinical.")
 
 
 @pytest.mark.parametrize("name", [name for name in ANALYSES if ANALYSES[name].draw])
-def test_drawing_fills_the_axes_and_changes_nothing_else(name, frames):
-    frame = frames[name].copy()
+def test_drawing_fills_the_axes_and_changes_nothing_else(name, results):
+    frame = results[name].drawn.copy()
     axes = Figure().subplots(1, ANALYSES[name].panels, squeeze=False)[0]
     ANALYSES[name].draw(frame, axes)
-    pd.testing.assert_frame_equal(frame, frames[name])
+    pd.testing.assert_frame_equal(frame, results[name].drawn)
     for ax in axes:
         assert ax.get_xlabel()
         assert ax.has_data()
@@ -93,8 +105,8 @@ def test_drawing_fills_the_axes_and_changes_nothing_else(name, frames):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_has_a_letter_for_each_panel(name, frames):
-    figure = figure_of({part: frames[part] for part in FIGURES[name].analyses}, "A note.")
+def test_a_figure_has_a_letter_for_each_panel(name, results):
+    figure = figure_of({part: results[part] for part in FIGURES[name].analyses}, "A note.")
     letters = [ax.get_title(loc="left") for ax in figure.axes]
     several = len(letters) > 1
     assert letters == ([f"({c})" for c in "abc"[: len(letters)]] if several else [""])
@@ -103,9 +115,9 @@ def test_a_figure_has_a_letter_for_each_panel(name, frames):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_long_note_is_never_clipped(name, frames):
+def test_a_long_note_is_never_clipped(name, results):
     words = "Smoke plan, below the paper's budget: it shows that every step works. " * 4
-    figure = figure_of({part: frames[part] for part in FIGURES[name].analyses}, words)
+    figure = figure_of({part: results[part] for part in FIGURES[name].analyses}, words)
     figure.canvas.draw()
     note = figure._supxlabel.get_window_extent()
     assert note.x0 >= 0
@@ -114,13 +126,13 @@ def test_a_long_note_is_never_clipped(name, frames):
     assert " ".join(figure.get_supxlabel().split()) == words.strip()
 
 
-def test_a_table_cannot_be_drawn(frames):
+def test_a_table_cannot_be_drawn(results):
     with pytest.raises(ValueError, match="main: expected an analysis that is drawn"):
-        figure_of({"main": frames["main"]})
+        figure_of({"main": results["main"]})
 
 
-def test_each_column_of_the_paper_stands_behind_its_own(frames):
-    columns = frames["ablation"].columns.tolist()
+def test_each_column_of_the_paper_stands_behind_its_own(results):
+    columns = results["ablation"].frame.columns.tolist()
     at = columns.index("macro_f1")
     assert columns[at : at + 4] == [
         "macro_f1",

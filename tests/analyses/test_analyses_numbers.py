@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statistics_by_hand as hand
 
-from epilens.analyses import analyse
+from epilens.analyses import analyse, run_analysis
 from epilens.evaluation.resampling import compare
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import open_cohort
@@ -106,9 +106,9 @@ def test_the_bootstrap_is_that_of_the_public_function(full):
 
 
 def test_the_permutation_table_sums_up_its_null(full):
-    frame = analyse("permutation", full)
-    for row in frame.itertuples():
-        null = frame.attrs["null"][row.metric]
+    result = run_analysis("permutation", full)
+    for row in result.frame.itertuples():
+        null = result.figure.loc[result.figure["metric"] == row.metric, "null"].tolist()
         assert len(null) == row.permutations == 1000
         assert row.null_mean == pytest.approx(hand.mean(null))
         assert row.p == pytest.approx(hand.corrected_p(row.observed - 1e-12, null))

@@ -93,8 +93,7 @@ def test_a_p_value_that_says_nothing_is_no_disagreement(p, outcome):
 def test_richer_inputs_that_may_be_better_are_not_called_better():
     def outcome(low, high):
         frame = pd.DataFrame({"method": ["rich/hfo", "cdel"], "gap": [(low + high) / 2, 0.0]})
-        frame.attrs["compared"] = [comparison(low, high)]
-        return rich_inputs.claim(frame).outcome
+        return rich_inputs.claim(frame, (comparison(low, high),)).outcome
 
     assert outcome(-0.1, -0.05) is Outcome.AGREE
     assert outcome(-0.1, 0.05) is Outcome.AGREE
@@ -105,8 +104,7 @@ def test_richer_inputs_that_may_be_better_are_not_called_better():
 def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
     def outcome(low, high, patients=20):
         frame = pd.DataFrame({"quantile": [0.05, 0.10, 0.20], "macro_f1": [0.5, 0.5, 0.5]})
-        frame.attrs["compared"] = [comparison(low, high, patients)]
-        return quantile.claim(frame).outcome
+        return quantile.claim(frame, (comparison(low, high, patients),)).outcome
 
     assert outcome(-0.0009, 0.0011) is Outcome.AGREE
     assert outcome(0.0001, 0.0011) is Outcome.AGREE  # told apart, and as small as in the paper
@@ -119,22 +117,20 @@ def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
 def test_centers_with_few_patients_are_not_counted(analysis):
     rows = [("A", "prq", 0.5, False), ("A", "cdel", 0.6, True)]
     frame = pd.DataFrame(rows, columns=["center", "method", "macro_f1", "best"])
-    frame.attrs["compared"] = [comparison(0.1, 0.2, FEWEST - 1)]
-    few = analysis.claim(frame)
+    few = analysis.claim(frame, (comparison(0.1, 0.2, FEWEST - 1),))
     assert few.outcome is Outcome.NOTHING
     assert "no interval tells, with fewer than 5 patients" in str(few)
     assert "0 of 0" not in str(few)
-    frame.attrs["compared"] = [comparison(0.1, 0.2)]
-    assert "in 1 of 1 with 5 patients or more" in str(analysis.claim(frame))
+    enough = analysis.claim(frame, (comparison(0.1, 0.2),))
+    assert "in 1 of 1 with 5 patients or more" in str(enough)
 
 
 def test_a_verdict_says_what_lies_on_the_other_side():
     values = {m: [0.5, 0.4, 0.6] for m in ranking.METRICS}
     frame = pd.DataFrame({"method": ["prq", "bcr", "cdel"], **values})
-    frame.attrs["compared"] = [comparison(-0.2, -0.1), comparison(0.1, 0.2)]
-    told = ranking.claim(frame)
-    assert told.outcome is Outcome.DIFFER
-    assert "1 in the paper's direction and 1 against it" in told.here
+    found = ranking.claim(frame, (comparison(-0.2, -0.1), comparison(0.1, 0.2)))
+    assert found.outcome is Outcome.DIFFER
+    assert "1 in the paper's direction and 1 against it" in found.here
     rows = [vars(comparison(-0.1, 0.02)), vars(comparison(-0.2, -0.1))]
     frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
     assert "above zero in none, below zero in 1 (EZ-F1) of 2" in str(bootstrap.claim(frame))
@@ -142,9 +138,9 @@ def test_a_verdict_says_what_lies_on_the_other_side():
 
 def test_patients_whom_the_paper_does_not_name_are_not_compared():
     frame = pd.DataFrame({"patient": ["sub-X1", "sub-X2"], "modality": ["SEEG", "SEEG"]})
-    told = demographics.claim(frame)
-    assert told.outcome is Outcome.NOTHING
-    assert "0 of" not in str(told)
+    found = demographics.claim(frame)
+    assert found.outcome is Outcome.NOTHING
+    assert "0 of" not in str(found)
 
 
 def test_one_interval_below_zero_is_a_difference():

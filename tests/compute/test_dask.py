@@ -26,7 +26,7 @@ from epilens.core.errors import PlanError, WorkerError
 from epilens.data.bids import read_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
-from epilens.report.run_analyses import find
+from epilens.report.run_analyses import run_all
 from epilens.simulation import simulate
 from epilens.testing import make_run
 
@@ -135,13 +135,16 @@ def test_a_scheduler_that_does_not_come_back_is_named():
 
 def test_analyses_on_a_cluster_are_the_same(local):
     run = make_run()
-    here = contextvars.Context().run(find, run)
-    there = find(run)
-    assert list(there.frames) == list(here.frames)
+    here = contextvars.Context().run(run_all, run)
+    there = run_all(run)
+    assert list(there.results) == list(here.results)
     assert there.missing == here.missing
-    for name, frame in here.frames.items():
-        pd.testing.assert_frame_equal(there.frames[name], frame, obj=name)
-        assert there.frames[name].attrs == frame.attrs
+    for name, result in here.results.items():
+        remote = there.results[name]
+        pd.testing.assert_frame_equal(remote.frame, result.frame, obj=name)
+        pd.testing.assert_frame_equal(remote.drawn, result.drawn, obj=name)
+        assert remote.comparisons == result.comparisons
+        assert remote.verdict == result.verdict
 
 
 def test_a_run_travels_without_its_tables():

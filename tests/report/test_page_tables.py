@@ -55,7 +55,9 @@ def test_an_interval_is_in_the_cell_of_its_estimate():
             "paper_high": [0.0146, np.nan],
         }
     )
-    metric, estimate = page_columns(frame, analysis(formats={"estimate": "+.2f"}))
+    metric, estimate = page_columns(
+        frame, analysis(formats={"estimate": "+.2f"}, interval="estimate")
+    )
     assert metric.own == ["Macro-F1", "AUROC"]
     assert estimate.own == ["+0.01 (0.0000 to 0.0200)", "+0.02"]
     assert estimate.paper == ["+0.01 (0.0032 to 0.0146)", ""]

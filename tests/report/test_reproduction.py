@@ -16,7 +16,7 @@ from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.plan import Plan, Runtime
-from epilens.report.reproduction import find, in_paper_s_order, reproduce, write_page
+from epilens.report.reproduction import paper_order, reproduce, run_all, write_page
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="small", seeds=(1, 2), smoke=True).override(
@@ -32,15 +32,15 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(folder, tmp_path_factory):
-    out, told = tmp_path_factory.mktemp("page"), []
-    page = reproduce(open_run(folder), out, lambda note, steps: told.append(note))
-    assert told == in_paper_s_order()
+    out, done = tmp_path_factory.mktemp("page"), []
+    page = reproduce(open_run(folder), out, lambda note, steps: done.append(note))
+    assert done == paper_order()
     return page
 
 
 def test_the_audit_comes_first():
-    assert in_paper_s_order()[0] == "audit"
-    assert sorted(in_paper_s_order()) == sorted(ANALYSES)
+    assert paper_order()[0] == "audit"
+    assert sorted(paper_order()) == sorted(ANALYSES)
 
 
 def test_every_table_and_figure_is_there_in_every_form(made):
@@ -148,5 +148,5 @@ def test_a_failed_audit_stops_everything(folder, tmp_path):
 
 
 def test_a_report_alone_links_nothing(folder, tmp_path):
-    path = write_page(find(open_run(folder)), tmp_path / "one.html")
+    path = write_page(run_all(open_run(folder)), tmp_path / "one.html")
     assert "tables/" not in Path(path).read_text(encoding="utf-8")

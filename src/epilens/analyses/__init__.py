@@ -1,19 +1,21 @@
 """Every table and figure of the paper, one file each: a run in, a frame out, Axes filled.
 
 An analysis reads frozen out-of-fold ledgers and checkpoints; it never fits anything. It works on
-any cohort, and puts what the paper reports beside its numbers, in columns `paper_…`.
+any cohort, and adds the paper's values in columns `paper_…`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses.verdicts import Outcome, Verdict
+from epilens.analyses.columns import PAPER, Column, columns_of, with_paper
+from epilens.analyses.result import AnalysisResult
+from epilens.analyses.verdicts import Verdict
 from epilens.core.errors import LedgerError
 from epilens.core.registry import Registry
 from epilens.evaluation.run import Run, open_run
@@ -24,47 +26,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One table or figure: how it is computed, drawn, and held against the paper."""
+    """One table or figure: how it is computed, drawn, and compared with the paper."""
 
     name: str
     title: str
     shows: str
     """Which table or figure of the paper it is, or where it comes from."""
-    compute: Callable[[Run], pd.DataFrame]
+    compute: Callable[[Run], pd.DataFrame | AnalysisResult]
+    """A frame, or a result whose verdict or figure needs more than the frame."""
     claim: Callable[[pd.DataFrame], str | Verdict] = lambda frame: ""
-    """What the frame says; a `Verdict` where the paper claims something that it can be held to."""
+    """What the frame says, where `compute` returns no verdict: a sentence, or a `Verdict` on what
+    the paper claims."""
     needs: tuple[str, ...] = ()
     """Methods that must be in the ledger (of the leave-one-center-out run, if it reads that)."""
     reads: tuple[str, ...] = ()
     """What else it reads: `cubes`, `loco`."""
     keys: tuple[str, ...] = ()
-    """Columns by which the paper's rows are found."""
+    """Columns that identify a row of the paper."""
     paper: pd.DataFrame | None = None
     """The paper's values, named like the frame's columns."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """Format specifications of columns; others: four digits, whole numbers as they are."""
     higher: tuple[str, ...] = ()
-    """Columns in which the highest is the best, which pages mark; the first one sorts the rows if
-    the paper's order has no meaning of its own (`sorted_by`)."""
+    """Columns in which the highest value is the best; pages mark it."""
+    interval: str = ""
+    """Column whose 95 % interval is in the columns `low` and `high`; pages print them together."""
     within: str = ""
     """Column whose values have a best row each, e.g. every center; empty: one best of all rows."""
     sorted_by: str = ""
     """Column by which pages sort the rows, highest first; empty: as they are."""
     wide: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """The frame as the paper prints it, where that is not as it is computed. Of its numbers the
-    highest are the best."""
+    """The frame as the paper prints it, if different. The highest of its numbers are the best."""
     draw: Callable[[pd.DataFrame, Sequence[Axes]], None] | None = None
     """Fills as many Axes as it has panels; writes nothing."""
     panels: int = 1
+
+    def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
+        """What each column of its frame contains."""
+        return tuple(columns_of(frame, self.formats, self.higher))
 
 
 ANALYSES: Registry[Analysis] = Registry("epilens.analyses", "analysis", "epilens.analyses")
 
 
 def analyse(name: str, run: Run | str | Path) -> pd.DataFrame:
-    """A registered analysis of a run, or of its folder, with the paper's values beside its own.
+    """A registered analysis of a run, or of its folder, with the paper's values.
 
-    What it needs and is not there is refused, with the command that makes it.
+    An analysis whose methods, cubes or runs are missing is refused, with the command that adds
+    them.
 
     Parameters
     ----------
@@ -84,14 +93,22 @@ def analyse(name: str, run: Run | str | Path) -> pd.DataFrame:
     >>> sorted(analyse("reliability", make_run())["method"])
     ['logistic-z', 'rbf-svm']
     """
+    return run_analysis(name, run if isinstance(run, Run) else open_run(run)).frame
+
+
+def run_analysis(name: str, run: Run) -> AnalysisResult:
+    """A registered analysis of a run: the frame of `analyse`, and what pages need besides."""
     analysis = ANALYSES[name]
-    run = run if isinstance(run, Run) else open_run(run)
     check_needs(analysis, run)
-    return beside_paper(analysis.compute(run), analysis)
+    computed = analysis.compute(run)
+    result = computed if isinstance(computed, AnalysisResult) else AnalysisResult(computed)
+    frame = add_paper_values(result.frame, analysis)
+    verdict = result.verdict or analysis.claim(frame)
+    return replace(result, frame=frame, verdict=verdict, columns=analysis.columns(frame))
 
 
 def check_needs(analysis: Analysis, run: Run) -> None:
-    """Refuse, in one sentence, an analysis whose methods, cubes or runs are not there."""
+    """Refuse, in one sentence, an analysis whose methods, cubes or runs are missing."""
     if "loco" in analysis.reads and run.loco is None:
         raise LedgerError(
             f"{analysis.name}: expected a leave-one-center-out run of the same cohort, found none. "
@@ -114,38 +131,19 @@ def check_needs(analysis: Analysis, run: Run) -> None:
         )
 
 
-def beside_paper(frame: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
-    """The frame with the paper's columns, each behind its own; NaN where the paper has none."""
+def add_paper_values(frame: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
+    """The frame with the paper's columns, each after its own; NaN where the paper has none."""
     if analysis.paper is None:
         return frame
     keys = list(analysis.keys)
     values = analysis.paper.rename(
-        columns={name: f"paper_{name}" for name in analysis.paper if name not in keys}
+        columns={name: PAPER + name for name in analysis.paper if name not in keys}
     )
     merged = frame.merge(values, on=keys, how="left", validate="m:1")
-    merged.attrs = frame.attrs
-    return merged[_in_order(list(frame), [name for name in values if name not in keys])]
+    return merged[with_paper(list(frame), [name for name in values if name not in keys])]
 
 
-def _in_order(own: list[str], paper: list[str]) -> list[str]:
-    """Each column of the paper behind the column, and its SD, that it belongs to."""
-    order: list[str] = []
-    for name in own:
-        order.append(name)
-        if f"{name}_sd" not in own:
-            base = f"paper_{name.removesuffix('_sd')}"
-            order += [other for other in (base, f"{base}_sd") if other in paper]
-    return order + [name for name in paper if name not in order]
-
-
-def outcome(name: str, frame: pd.DataFrame) -> Outcome | None:
-    """How this cohort stands to what the paper claims; None: it claims nothing."""
-    claim = ANALYSES[name].claim(frame)
-    return claim.outcome if isinstance(claim, Verdict) else None
-
-
-def sentence(name: str, frame: pd.DataFrame, run: Run) -> str:
-    """Whether this cohort agrees with the paper, and what that is worth."""
-    text = str(ANALYSES[name].claim(frame))
+def sentence(result: AnalysisResult, run: Run) -> str:
+    """Whether this cohort agrees with the paper, and a warning if it is simulated."""
     note = "Simulated patients: this proves nothing clinical."
-    return f"{text} {note}".lstrip() if run.simulated else text
+    return f"{result.verdict} {note}".lstrip() if run.simulated else str(result.verdict)

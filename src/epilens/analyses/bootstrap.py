@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.columns import HEADINGS, heading
 from epilens.analyses.figures import legend_above
-from epilens.analyses.tables import HEADINGS, heading, paper_rows
+from epilens.analyses.tables import paper_rows
 from epilens.analyses.verdicts import Verdict, judged, verdict
 from epilens.evaluation.resampling import Comparison, compare_scores
 from epilens.evaluation.run import Run
@@ -97,6 +98,7 @@ ENTRIES = (
             "patients": ".0f",
             "draws": ".0f",
         },
+        interval="estimate",
         draw=draw,
     ),
 )

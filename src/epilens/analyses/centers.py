@@ -10,6 +10,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points, short_center
 from epilens.analyses.loco import METHODS
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import (
     CORE,
     in_order,
@@ -21,6 +22,7 @@ from epilens.analyses.tables import (
 from epilens.analyses.verdicts import (
     FEWEST,
     TOO_FEW,
+    Comparisons,
     Verdict,
     judged,
     telling,
@@ -43,7 +45,7 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Mean and SD over seeds by center and method; `best` marks the highest in each center."""
     methods = [method for method in METHODS if method in run.methods]
     scores = run.scores[run.scores["method"].isin(methods)]
@@ -54,10 +56,10 @@ def compute(run: Run) -> pd.DataFrame:
     frame["best"] = frame["macro_f1"] == frame.groupby("center")["macro_f1"].transform("max")
     centers = naturally(frame["center"])
     frame = in_order(frame, center=centers, method=methods)
-    frame.attrs["compared"] = [
+    comparisons = tuple(
         versus_best(scores[scores["center"] == center], "cdel", "macro_f1") for center in centers
-    ]
-    return frame
+    )
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
@@ -75,21 +77,21 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     ax.set(xlabel="center", ylabel="patient Macro-F1, mean and SD over seeds")
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL is best in every center."""
     leaders = frame[frame["best"]]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     centers = frame["center"].nunique()
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "CDEL has the highest out-of-fold Macro-F1 in all four centers",
         f"in {len(won)} of {centers} ({', '.join(won) or 'none'}), {frame['method'].nunique()} "
-        f"methods compared; {_beyond(frame)}",
+        f"methods compared; {_beyond(comparisons)}",
     )
 
 
-def _beyond(frame: pd.DataFrame) -> str:
-    compared = telling(frame.attrs["compared"])
+def _beyond(comparisons: Comparisons) -> str:
+    compared = telling(comparisons)
     if not compared:
         return f"in every center {TOO_FEW}"
     beyond = sum(c.low > 0 for c in compared)
@@ -105,7 +107,6 @@ ENTRIES = (
         title="Out-of-fold Macro-F1 by center",
         shows="Figure II",
         compute=compute,
-        claim=claim,
         needs=CORE,
         keys=("center", "method"),
         paper=PAPER,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.columns import HEADINGS
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.reinference import CONDITIONS, subset_scores
-from epilens.analyses.tables import CORE, HEADINGS, over_seeds, paper_rows, value_of
+from epilens.analyses.tables import CORE, over_seeds, paper_rows, value_of
 from epilens.analyses.verdicts import FEWEST, Outcome, Verdict, verdict
 from epilens.evaluation.resampling import compare_patients, patient_means
 from epilens.evaluation.run import Run
@@ -137,6 +138,7 @@ ENTRIES = (
         wide=wide,
         within="method",
         formats={"gain": "+.4f", "low": "+.4f", "high": "+.4f", "patients": ".0f"},
+        interval="gain",
         draw=draw,
     ),
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.analyses import ANALYSES, Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import title_of
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def all_figures() -> dict[str, PaperFigure]:
     }
 
 
-def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
+def figure_of(results: Mapping[str, AnalysisResult], note: str = "") -> Figure:
     """Panels (a), (b), … of some analyses, by name, in one figure; nothing is written.
 
     `note` is printed below, e.g. that patients were simulated.
@@ -134,7 +135,7 @@ def figure_of(frames: Mapping[str, pd.DataFrame], note: str = "") -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    drawn = [(ANALYSES[name], frame) for name, frame in frames.items()]
+    drawn = [(ANALYSES[name], result.drawn) for name, result in results.items()]
     panels = sum(analysis.panels for analysis, _ in drawn)
     width = 3.4 * panels if panels > 1 else 4.6
     lines = wrap(note, int(width * _NOTE_CHARACTERS))

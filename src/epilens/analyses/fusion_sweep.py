@@ -9,8 +9,9 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus
+from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
 from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
@@ -31,7 +32,7 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Mean, SD and range over seeds; each weight has its thresholds from validation patients."""
     ledger = run.ledger
     prq, bcr = (ledger[ledger["method"] == name] for name in ("prq", "bcr"))
@@ -47,8 +48,8 @@ def compute(run: Run) -> pd.DataFrame:
     )
     named = scores.assign(method="λ = " + scores["weight"].map("{:g}".format))
     ends = ("λ = 0", "λ = 1")
-    frame.attrs["compared"] = [versus(named, "λ = 0.2", end, "macro_f1") for end in ends]
-    return frame
+    comparisons = tuple(versus(named, "λ = 0.2", end, "macro_f1") for end in ends)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
@@ -66,15 +67,15 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     legend_inside(ax)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The locked weight beats both branches alone."""
     alone, locked, other = (value_of(frame, "macro_f1", weight=w) for w in (0.0, 0.2, 1.0))
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "at the locked weight 0.2, Macro-F1 (0.6371) exceeds PRQ-Net's (0.6282) and BCR-Net's "
         "(0.6248)",
         f"{locked:.4f} against {alone:.4f} and {other:.4f}; "
-        f"{'; '.join(told(c, 4) for c in frame.attrs['compared'])}",
+        f"{'; '.join(told(c, 4) for c in comparisons)}",
     )
 
 
@@ -84,7 +85,6 @@ ENTRIES = (
         title="CDEL over the weight of BCR-Net",
         shows="Figure 3 (a)",
         compute=compute,
-        claim=claim,
         needs=("prq", "bcr"),
         keys=("weight",),
         paper=PAPER,

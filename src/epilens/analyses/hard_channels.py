@@ -10,8 +10,9 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, title_of, value_of
-from epilens.analyses.verdicts import DRAWS, Verdict, judged, verdict
+from epilens.analyses.verdicts import DRAWS, Comparisons, Verdict, judged, verdict
 from epilens.core.decisions import confusion_metrics
 from epilens.evaluation.resampling import Comparison, compare_patients
 from epilens.evaluation.run import Run
@@ -33,7 +34,7 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Means per patient and seed; a patient whose hard channels have no EZ counts as 0.
 
     `ez_recall_gain` is the recall beyond PRQ-Net's, `without_ez` the mean number of such patients.
@@ -47,8 +48,8 @@ def compute(run: Run) -> pd.DataFrame:
     count = count.groupby(["percent", "method"]).mean().rename("without_ez").reset_index()
     frame = frame.merge(count, on=["percent", "method"], how="left")
     frame.insert(2, "title", [title_of(method) for method in frame["method"]])
-    frame.attrs["compared"] = [_gain(rows, p, metric) for metric in METRICS for p in PERCENTS]
-    return frame
+    comparisons = tuple(_gain(rows, p, metric) for metric in METRICS for p in PERCENTS)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
 def _gain(rows: pd.DataFrame, percent: int, metric: str) -> Comparison:
@@ -102,7 +103,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     )
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL decides hard channels better than PRQ-Net."""
     gains = [
         value_of(frame, "ez_f1", percent=p, method="cdel")
@@ -110,13 +111,13 @@ def claim(frame: pd.DataFrame) -> Verdict:
         for p in PERCENTS
     ]
     recall = [value_of(frame, "ez_recall_gain", percent=p, method="cdel") for p in PERCENTS]
-    above = sum(c.low > 0 for c in frame.attrs["compared"])
+    above = sum(c.low > 0 for c in comparisons if c)
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "on the hardest 10, 20 and 30 % of channels CDEL raises PRQ-Net's EZ-F1 by 0.0219, 0.0236 "
         "and 0.0245, and its EZ recall by 0.0682, 0.0607 and 0.0504",
         f"EZ-F1 by {_listed(gains)}, EZ recall by {_listed(recall)}; "
-        f"{above} of {len(frame.attrs['compared'])} intervals over patients lie above zero",
+        f"{above} of {len(comparisons)} intervals over patients lie above zero",
     )
 
 
@@ -131,7 +132,6 @@ ENTRIES = (
         title="The channels nearest to PRQ-Net's threshold",
         shows="Figure 4 (a)",
         compute=compute,
-        claim=claim,
         needs=CORE,
         keys=("percent", "method"),
         paper=PAPER,

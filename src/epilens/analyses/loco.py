@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import (
     CORE,
     in_order,
@@ -14,8 +15,7 @@ from epilens.analyses.tables import (
     title_of,
     value_of,
 )
-from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus
-from epilens.evaluation.resampling import Comparison
+from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
 from epilens.evaluation.run import Run
 from epilens.plan import SHAFT
 
@@ -51,7 +51,7 @@ def _long(table: pd.DataFrame) -> pd.DataFrame:
 PAPER = _long(_PAPER)
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Macro-F1 by method and held-out center, their mean over centers, and the lowest."""
     loco = run.loco_run
     others = [m for m in loco.methods if m not in METHODS and "/" not in m.removesuffix(SHAFT)]
@@ -71,22 +71,22 @@ def compute(run: Run) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     frame.insert(1, "title", [title_of(method) for method in frame["method"]])
     frame = frame[["method", "title", "center", "patients", "macro_f1", "macro_f1_sd"]]
-    frame.attrs["compared"] = _compared(frame, scores)
-    return frame
+    comparisons = _compare_with_best(frame, scores)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def _compared(frame: pd.DataFrame, scores: pd.DataFrame) -> list[Comparison | None]:
+def _compare_with_best(frame: pd.DataFrame, scores: pd.DataFrame) -> Comparisons:
     """CDEL less the best other row: over all patients, and over those of CDEL's worst center."""
     others = frame[(frame["method"] != "cdel") & ~frame["method"].str.endswith(SHAFT)]
-    of = {center: others[others["center"] == center] for center in (MEAN, WORST)}
-    best = {c: str(rows.loc[rows["macro_f1"].idxmax(), "method"]) for c, rows in of.items()}
+    rows_of = {center: others[others["center"] == center] for center in (MEAN, WORST)}
+    best = {c: str(rows.loc[rows["macro_f1"].idxmax(), "method"]) for c, rows in rows_of.items()}
     own = frame[(frame["method"] == "cdel") & ~frame["center"].isin([MEAN, WORST])]
     lowest = own.loc[own["macro_f1"].idxmin(), "center"]
-    there = scores[scores["center"] == lowest]
-    return [
+    in_lowest = scores[scores["center"] == lowest]
+    return (
         versus(scores, "cdel", best[MEAN], "macro_f1"),
-        versus(there, "cdel", best[WORST], "macro_f1"),
-    ]
+        versus(in_lowest, "cdel", best[WORST], "macro_f1"),
+    )
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +107,7 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL transfers best, on average and in the worst center; among rows as they are."""
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = {}
@@ -119,10 +119,10 @@ def claim(frame: pd.DataFrame) -> Verdict:
         f"by {title_of(leader)}"
         for center, leader in leaders.items()
     )
-    everywhere, worst = frame.attrs["compared"]
+    everywhere, worst = comparisons
     own = [value_of(frame, "macro_f1", method="cdel", center=center) for center in (MEAN, WORST)]
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "CDEL has the highest Macro-F1 on average over held-out centers (0.6163) and in the worst "
         "one (0.5773)",
         f"highest are {here} of {frame['method'].nunique()} methods; CDEL has {own[0]:.4f} and "
@@ -136,7 +136,6 @@ ENTRIES = (
         title="Leave-one-center-out: Macro-F1 on centers that no decision has seen",
         shows="Table 5",
         compute=compute,
-        claim=claim,
         needs=CORE,
         reads=("loco",),
         keys=("method", "center"),

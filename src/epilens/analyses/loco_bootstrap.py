@@ -9,10 +9,12 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above, short_center, style_of
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of
 from epilens.analyses.verdicts import (
     FEWEST,
     TOO_FEW,
+    Comparisons,
     Outcome,
     Verdict,
     judged,
@@ -45,7 +47,7 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Seeds averaged within patients, then patients of each center drawn; 95 % intervals."""
     scores, rows = run.loco_run.scores, []
     for center in naturally(scores["center"]):
@@ -58,11 +60,11 @@ def compute(run: Run) -> pd.DataFrame:
     columns = ["center", "method", "title", "patients", "macro_f1", "low", "high", "draws"]
     frame = pd.DataFrame(rows, columns=columns)
     core = scores[scores["method"].isin(CORE)]
-    frame.attrs["compared"] = [
+    comparisons = tuple(
         versus_best(core[core["center"] == center], "cdel", "macro_f1")
         for center in naturally(scores["center"])
-    ]
-    return frame
+    )
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
@@ -90,11 +92,11 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     legend_above(ax)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL has the highest estimate in most centers, with wide intervals."""
     leaders = frame.loc[frame.groupby("center", sort=False)["macro_f1"].idxmax()]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
-    outcome = judged(frame.attrs["compared"])
+    outcome = judged(comparisons)
     # The paper's claim is one of point estimates, whose intervals overlap.
     if outcome is Outcome.SPREAD and len(won) >= max(1, len(leaders) - 1):
         outcome = Outcome.AGREE
@@ -102,12 +104,12 @@ def claim(frame: pd.DataFrame) -> Verdict:
         outcome,
         "CDEL has the highest point estimate in three of four held-out centers, all intervals "
         "overlapping",
-        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); {_beyond(frame)}",
+        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); {_beyond(comparisons)}",
     )
 
 
-def _beyond(frame: pd.DataFrame) -> str:
-    compared = telling(frame.attrs["compared"])
+def _beyond(comparisons: Comparisons) -> str:
+    compared = telling(comparisons)
     if not compared:
         return f"in every center {TOO_FEW}"
     apart = sum(not c.low <= 0 <= c.high for c in compared)
@@ -123,7 +125,6 @@ ENTRIES = (
         title=f"Leave-one-center-out: patient bootstrap, {DRAWS:,} draws",
         shows="Table XI",
         compute=compute,
-        claim=claim,
         needs=CORE,
         reads=("loco",),
         keys=("center", "method"),
@@ -131,6 +132,7 @@ ENTRIES = (
         higher=("macro_f1",),
         within="center",
         formats={"patients": ".0f", "draws": ".0f"},
+        interval="macro_f1",
         draw=draw,
     ),
 )

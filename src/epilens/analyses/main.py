@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import best, by_method, paper_text, title_of, value_of, with_sd
-from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus_best
+from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus_best
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import summarise
 from epilens.methods import METHODS
@@ -39,7 +40,7 @@ cdel          .6371 .0072 .4485 .0118 .8256 .0030 .7526 .0029 .7468 .0004 +.0034
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Methods in the paper's order, then others; ablations and richer inputs have own tables.
 
     What is smoothed along shafts stands behind its row.
@@ -54,8 +55,8 @@ def compute(run: Run) -> pd.DataFrame:
     frame[BIAS] = bias.loc[frame["method"]].to_numpy()
     frame.insert(2, "input", [_input(method) for method in frame["method"]])
     plain = run.scores[run.scores["method"].isin([m for m in methods if not m.endswith(SHAFT)])]
-    frame.attrs["compared"] = [versus_best(plain, "cdel", metric) for metric in CLAIMED]
-    return frame
+    comparisons = tuple(versus_best(plain, "cdel", metric) for metric in CLAIMED)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
 def _input(method: str) -> str:
@@ -63,21 +64,22 @@ def _input(method: str) -> str:
     return "Feature" if reads_cube else "Raw iEEG"
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL leads in three metrics, with the smallest absolute bias; among rows as they are."""
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = [best(frame, metric) for metric in CLAIMED]
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])
     here = "; ".join(
-        f"{name} {title_of(leader)} {value_of(frame, column, method=leader):.3f}, {told(one)}"
-        for (column, name), leader, one in zip(
-            CLAIMED.items(), leaders, frame.attrs["compared"], strict=True
+        f"{name} {title_of(leader)} {value_of(frame, column, method=leader):.3f}, "
+        f"{told(comparison)}"
+        for (column, name), leader, comparison in zip(
+            CLAIMED.items(), leaders, comparisons, strict=True
         )
     )
     absent = [title_of(m) for m in PAPER["method"] if m not in set(frame["method"])]
     without = f"; not in this run: {', '.join(absent)}" if absent else ""
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "CDEL is highest in Macro-F1 (0.637), EZ-F1 (0.449) and AUROC (0.747) and has the EZ-"
         "fraction bias closest to zero (+0.003)",
         f"highest of {len(frame)} methods are {here}; closest to zero bias is "
@@ -91,7 +93,6 @@ ENTRIES = (
         title="Comparison of methods: patient-equal means, SD over seeds",
         shows="Table 2",
         compute=compute,
-        claim=claim,
         needs=("cdel",),
         keys=("method",),
         paper=PAPER,

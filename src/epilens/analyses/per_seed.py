@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, in_order, paper_rows
-from epilens.analyses.verdicts import Verdict, judged, told, verdict, versus_best
+from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus_best
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means
 
@@ -26,29 +27,29 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """The three models, seed by seed."""
     means = per_seed_means(run.scores[run.scores["method"].isin(CORE)])
     frame = means[["seed", "method", *COLUMNS]]
     seeds = sorted(set(frame["seed"]))
     frame = in_order(frame, seed=seeds, method=CORE)
     core = run.scores[run.scores["method"].isin(CORE)]
-    frame.attrs["compared"] = [
+    comparisons = tuple(
         versus_best(core[core["seed"] == seed], "cdel", "macro_f1") for seed in seeds
-    ]
-    return frame
+    )
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL is best in every seed."""
     leaders = frame.loc[frame.groupby("seed")["macro_f1"].idxmax()]
     won = int((leaders["method"] == "cdel").sum())
     by_seed = [
         f"seed {seed}: {told(comparison)}"
-        for seed, comparison in zip(leaders["seed"], frame.attrs["compared"], strict=True)
+        for seed, comparison in zip(leaders["seed"], comparisons, strict=True)
     ]
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "CDEL has the highest Macro-F1 of the three models in each of three seeds",
         f"in {won} of {len(leaders)}; {'; '.join(by_seed)}",
     )
@@ -60,7 +61,6 @@ ENTRIES = (
         title="Localization by seed",
         shows="Table VIII",
         compute=compute,
-        claim=claim,
         needs=CORE,
         keys=("seed", "method"),
         paper=PAPER,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.columns import HEADINGS
 from epilens.analyses.figures import legend_inside
-from epilens.analyses.tables import CORE, HEADINGS, paper_rows, value_of
+from epilens.analyses.result import AnalysisResult
+from epilens.analyses.tables import CORE, paper_rows
 from epilens.analyses.verdicts import Outcome, Verdict, verdict
 from epilens.evaluation.resampling import permute_within_patients
 from epilens.evaluation.run import Run
@@ -24,8 +26,8 @@ PERMUTATIONS = 1000
 PAPER = paper_rows(["metric", "observed", "null_mean", "p"], ("macro_f1", 0.6371, 0.6068, 0.001))
 
 
-def compute(run: Run) -> pd.DataFrame:
-    """One row per metric; all values of the null are in `attrs["null"]`, by metric.
+def compute(run: Run) -> AnalysisResult:
+    """One row per metric; the figure has every value of the null too.
 
     p is one-sided and corrected: (1 + k)/(1 + n), k of n shuffles being at least as good.
     """
@@ -43,15 +45,15 @@ def compute(run: Run) -> pd.DataFrame:
         for metric, null in ((metric, permutation.null[metric]) for metric in METRICS)
     ]
     frame = pd.DataFrame(rows)
-    frame.attrs["null"] = {metric: values.tolist() for metric, values in permutation.null.items()}
-    return frame
+    null = pd.DataFrame(permutation.null).melt(var_name="metric", value_name="null")
+    return AnalysisResult(frame, claim(frame), figure=frame.merge(null, on="metric"))
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     """Histogram of the null of Macro-F1, and where CDEL is."""
     (ax,) = axes
-    null = frame.attrs["null"]["macro_f1"]
-    observed, p = (value_of(frame, name, metric="macro_f1") for name in ("observed", "p"))
+    macro = frame[frame["metric"] == "macro_f1"]
+    null, observed, p = macro["null"].tolist(), macro["observed"].iloc[0], macro["p"].iloc[0]
     ax.hist(null, bins=30, color="0.8", edgecolor="0.4", lw=0.4)
     mean = sum(null) / len(null)
     ax.axvline(mean, color="0.3", lw=1, ls="--", label=f"mean of the null: {mean:.4f}")
@@ -88,7 +90,6 @@ ENTRIES = (
         title=f"CDEL with BCR-Net shuffled within patients, {PERMUTATIONS:,} times",
         shows="Figure 3 (b)",
         compute=compute,
-        claim=claim,
         needs=CORE,
         keys=("metric",),
         paper=PAPER,

@@ -5,8 +5,18 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, paper_rows, with_sd
-from epilens.analyses.verdicts import TOO_FEW, Outcome, Verdict, telling, told, verdict, versus
+from epilens.analyses.verdicts import (
+    TOO_FEW,
+    Comparisons,
+    Outcome,
+    Verdict,
+    telling,
+    told,
+    verdict,
+    versus,
+)
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 
@@ -23,21 +33,21 @@ LARGEST_CHANGE = 0.0011
 """Of Macro-F1 in the paper."""
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Q05, Q10 and Q20, each trained from scratch."""
     frame = by_method(run.scores, tuple(QUANTILES), METRICS).drop(columns="title")
     frame.insert(0, "quantile", frame["method"].map(QUANTILES))
     frame = frame.drop(columns="method")
     others = [method for method in QUANTILES if method != "prq"]
-    frame.attrs["compared"] = [versus(run.scores, m, "prq", "macro_f1") for m in others]
-    return frame
+    comparisons = tuple(versus(run.scores, m, "prq", "macro_f1") for m in others)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The quantile hardly matters: changes stay within the spread over seeds."""
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
-    compared = telling(frame.attrs["compared"])
+    compared = telling(comparisons)
     return verdict(
         _outcome(compared),
         f"Macro-F1 stays within {LARGEST_CHANGE} of Q10, less than one SD over seeds",
@@ -61,7 +71,6 @@ ENTRIES = (
         title="Sensitivity to the lower-tail quantile of PRQ-Net",
         shows="Table VII",
         compute=compute,
-        claim=claim,
         needs=tuple(QUANTILES),
         keys=("quantile",),
         paper=PAPER,

@@ -5,8 +5,18 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.tables import CORE, HEADINGS, best, by_method, paper_rows, with_sd
-from epilens.analyses.verdicts import TOO_FEW, Verdict, judged, telling, verdict, versus
+from epilens.analyses.columns import HEADINGS
+from epilens.analyses.result import AnalysisResult
+from epilens.analyses.tables import CORE, best, by_method, paper_rows, with_sd
+from epilens.analyses.verdicts import (
+    TOO_FEW,
+    Comparisons,
+    Verdict,
+    judged,
+    telling,
+    verdict,
+    versus,
+)
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 
@@ -20,15 +30,15 @@ PAPER = paper_rows(
 )
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """The three models; patients with one class only have no ranking and are left out."""
     frame = by_method(run.scores, CORE, METRICS)
     pairs = (("bcr", "cdel"), ("cdel", "prq"))
-    frame.attrs["compared"] = [versus(run.scores, *pair, m) for m in METRICS for pair in pairs]
-    return frame
+    comparisons = tuple(versus(run.scores, *pair, m) for m in METRICS for pair in pairs)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """BCR-Net ranks best, CDEL between the two."""
     values = frame.set_index("method")
     leads = [metric for metric in METRICS if best(frame, metric) == "bcr"]
@@ -39,10 +49,10 @@ def claim(frame: pd.DataFrame) -> Verdict:
     ]
     names = ", ".join(HEADINGS[metric] for metric in leads) or "none"
     return verdict(
-        judged(frame.attrs["compared"]),
+        judged(comparisons),
         "BCR-Net ranks EZ channels best in all five metrics, CDEL second, PRQ-Net third",
         f"BCR-Net is best in {len(leads)} of {len(METRICS)} ({names}), CDEL lies between the two "
-        f"in {len(between)}; {_beyond(telling(frame.attrs['compared']))}",
+        f"in {len(between)}; {_beyond(telling(comparisons))}",
     )
 
 
@@ -62,7 +72,6 @@ ENTRIES = (
         title="Ranking of EZ channels",
         shows="Table IX",
         compute=compute,
-        claim=claim,
         needs=CORE,
         keys=("method",),
         paper=PAPER,

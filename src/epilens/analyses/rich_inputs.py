@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from epilens.analyses import Analysis
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, title_of
-from epilens.analyses.verdicts import Outcome, Verdict, telling, told, verdict, versus
+from epilens.analyses.verdicts import Comparisons, Outcome, Verdict, telling, told, verdict, versus
 from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
@@ -18,7 +19,7 @@ PAPER_GAP = (-0.10, -0.05)
 """Macro-F1 of richer inputs less CDEL's, "generally"."""
 
 
-def compute(run: Run) -> pd.DataFrame:
+def compute(run: Run) -> AnalysisResult:
     """Every method named `rich/…`, logistic regression on the columns alone, then CDEL.
 
     `gap` is the Macro-F1 beyond CDEL's. Three of the inputs are read by the classifier of
@@ -41,14 +42,14 @@ def compute(run: Run) -> pd.DataFrame:
         frame["input_gain"] = (frame["macro_f1"] - columns_alone).where(same_classifier)
     for name, value in zip(("paper_gap_low", "paper_gap_high"), PAPER_GAP, strict=True):
         frame[name] = pd.Series(value, frame.index).where(is_rich)
-    frame.attrs["compared"] = [versus(run.scores, method, "cdel", "macro_f1") for method in rich]
-    return frame
+    comparisons = tuple(versus(run.scores, method, "cdel", "macro_f1") for method in rich)
+    return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def claim(frame: pd.DataFrame) -> Verdict:
+def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """None of them improves on CDEL."""
     gaps = frame[frame["method"].str.startswith("rich/")].set_index("method")["gap"]
-    compared = telling(frame.attrs["compared"])
+    compared = telling(comparisons)
     return verdict(
         _outcome(compared),
         "no richer input improves on CDEL, Macro-F1 being generally 0.05 to 0.10 below",
@@ -80,7 +81,6 @@ ENTRIES = (
         title="Richer inputs beside CDEL",
         shows="Discussion",
         compute=compute,
-        claim=claim,
         needs=("cdel",),
         higher=METRICS,
         sorted_by="macro_f1",

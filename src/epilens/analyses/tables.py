@@ -1,8 +1,8 @@
-"""What the tables have in common: means over seeds, the paper's rows, headings and formats."""
+"""What the tables have in common: means over seeds and the paper's rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,74 +11,6 @@ from epilens.data.sidecars import natural
 from epilens.methods import METHODS
 
 CORE = ("prq", "bcr", "cdel")
-
-HEADINGS: Mapping[str, str] = {
-    "macro_f1": "Macro-F1",
-    "ez_f1": "EZ-F1",
-    "nez_f1": "NEZ-F1",
-    "accuracy": "Acc.",
-    "balanced_accuracy": "Bal. acc.",
-    "auroc": "AUROC",
-    "ez_auprc": "EZ-AUPRC",
-    "ndcg_ez": "NDCG-EZ",
-    "mrr_ez": "MRR-EZ",
-    "recall_at_k": "Recall@true-K",
-    "top1_ez": "Top-1 EZ rate",
-    "ez_fraction_bias": "EZ-frac. bias",
-    "ez_percent": "EZ (%)",
-    "nez_percent": "NEZ (%)",
-    "ez_recall": "EZ recall",
-    "ez_recall_gain": "EZ recall beyond PRQ-Net's",
-    "ez_channels": "EZ channels",
-    "without_ez": "Patients without EZ here",
-    "percent": "Hardest channels (%)",
-    "seconds_a_cell": "Seconds a cell",
-    "input_gain": "Gain of the input alone",
-    "gap": "Less CDEL's",
-    "gap_low": "from",
-    "gap_high": "to",
-    "below_zero": "Draws below zero",
-    "null_mean": "Shuffled, mean",
-    "null_highest": "Shuffled, highest",
-    "macro_f1_lowest": "Lowest seed",
-    "macro_f1_highest": "Highest seed",
-    "estimate": "Difference",
-    "weight": "λ",
-    "title": "Method",
-    "brier": "Brier score",
-    **{f"ez_of_{20 * i}_{20 * i + 20}": f"EZ of {20 * i}-{20 * i + 20} %" for i in range(5)},
-}
-"""How columns are called in print."""
-
-
-def heading(column: str) -> str:
-    """A column's name in print.
-
-    Examples
-    --------
-    >>> heading("paper_macro_f1_sd"), heading("patients")
-    ('paper: Macro-F1 SD', 'Patients')
-    """
-    if column.startswith("paper_"):
-        return f"paper: {heading(column.removeprefix('paper_'))}"
-    if column.endswith("_sd"):
-        return f"{heading(column.removesuffix('_sd'))} SD"
-    plain = column.replace("_", " ")
-    return HEADINGS.get(column, plain[:1].upper() + plain[1:])
-
-
-def format_of(column: str, formats: Mapping[str, str]) -> str:
-    """Format specification of a column; the paper's columns and SDs follow their own column.
-
-    Examples
-    --------
-    >>> format_of("paper_bias_sd", {"bias": "+.4f"}), format_of("macro_f1", {})
-    ('.4f', '.4f')
-    """
-    base = column.removeprefix("paper_")
-    if base.endswith("_sd") and base not in formats:
-        return formats.get(base.removesuffix("_sd"), ".4f").removeprefix("+")
-    return formats.get(base, ".4f")
 
 
 def title_of(method: str) -> str:

@@ -27,6 +27,10 @@ FEWEST = 5
 TOO_FEW = f"no interval tells, with fewer than {FEWEST} patients"
 
 
+Comparisons = tuple[Comparison | None, ...]
+"""Those that decide a verdict; None where a metric is undefined."""
+
+
 class Outcome(StrEnum):
     """What a verdict ends with."""
 

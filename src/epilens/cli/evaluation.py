@@ -139,19 +139,19 @@ def analyse(
 
     What the paper reports stands beside it.
     """
-    from epilens.analyses import ANALYSES, sentence
-    from epilens.analyses import analyse as compute
+    from epilens.analyses import ANALYSES, run_analysis, sentence
     from epilens.core.console import say
     from epilens.evaluation.run import open_run
     from epilens.report.tables import print_frame
 
     run = open_run(folder, cubes, loco)
-    frame = compute(name, run)
+    result = run_analysis(name, run)
     if as_json:
-        typer.echo(frame.to_json(orient="records", indent=1))
+        typer.echo(result.frame.to_json(orient="records", indent=1))
         return next_step("epilens reproduce {} --out DIR has all of them", folder)
-    print_frame(f"{ANALYSES[name].title} ({ANALYSES[name].shows})", frame, ANALYSES[name].formats)
-    for text in (sentence(name, frame, run), *run.caveats):
+    title = f"{ANALYSES[name].title} ({ANALYSES[name].shows})"
+    print_frame(title, result.frame, result.columns)
+    for text in (sentence(result, run), *run.caveats):
         say(text)
     return next_step("epilens reproduce {} --out DIR has all of them", folder)
 
@@ -192,11 +192,11 @@ def report(
     """Write the page of `reproduce` alone, as one file to pass on."""
     from epilens.core.console import progress
     from epilens.evaluation.run import open_run
-    from epilens.report.reproduction import check_page, find, write_page
+    from epilens.report.reproduction import check_page, run_all, write_page
 
     page = check_page(out)
     run = open_run(folder, cubes, loco)
     with progress("analyses") as tick:
-        findings = find(run, tick)
-    typer.echo(write_page(findings, page))
+        results = run_all(run, tick)
+    typer.echo(write_page(results, page))
     next_step("open {} in a browser", page)

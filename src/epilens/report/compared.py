@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from epilens.analyses.tables import heading, title_of
+from epilens.analyses.columns import heading
+from epilens.analyses.tables import title_of
 from epilens.core.console import print_table, say
 from epilens.core.errors import LedgerError, did_you_mean
 from epilens.evaluation.resampling import compare_scores, patient_means

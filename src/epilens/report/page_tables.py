@@ -12,19 +12,17 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.tables import HEADINGS, heading, title_of
-from epilens.report.tables import NOTHING, columns
+from epilens.analyses.columns import HEADINGS, Column
+from epilens.analyses.tables import title_of
+from epilens.report.tables import NOTHING, ColumnText, column_text
 
 FOLDED = 30
-"""Tables with more rows are closed until they are asked for."""
-_METHODS = ("method", "a", "b")
-_NAMES = (*_METHODS, "metric")
-"""Columns whose values are names of ours."""
+"""Tables with more rows are closed until the reader opens them."""
 
 
 @dataclass(frozen=True)
 class PageColumn:
-    """A column as it stands on the page."""
+    """A column as the page prints it."""
 
     heading: str
     own: list[str]
@@ -42,7 +40,7 @@ def page_table(frame: pd.DataFrame, analysis: Analysis) -> str:
     table = _html(list(page_columns(shown.reset_index(drop=True), analysis)))
     if len(shown) > FOLDED:
         return _folded(f"{len(shown)} rows", table)
-    if analysis.wide and {"low", "high"} <= set(frame):  # for which the paper's form has no room
+    if analysis.wide and analysis.interval:  # the paper's form has no room for intervals
         as_computed = replace(analysis, wide=None)
         return table + _folded("with intervals", _html(list(page_columns(frame, as_computed))))
     return table
@@ -53,54 +51,41 @@ def _folded(summary: str, table: str) -> str:
 
 
 def page_columns(frame: pd.DataFrame, analysis: Analysis) -> Iterator[PageColumn]:
-    """Columns with intervals and the paper's values joined to what they belong to."""
+    """Columns that contain intervals and the paper's values of their quantity."""
+    columns = {column.name: column for column in analysis.columns(frame)}
     groups = frame[analysis.within] if analysis.within else None
-    own, paper = _texts(frame, analysis)
-    joined = {"low", "high"} if {"low", "high"} <= set(own) else set()
-    carrier = list(own)[list(own).index("low") - 1] if joined else ""
-    higher = set(analysis.higher) | (_numbers(frame) if analysis.wide else set())
-    for name, cells in own.items():
-        if name in joined or (name == "method" and "title" in own):
+    skipped = {"low", "high"} if analysis.interval in columns else set()
+    skipped |= {"method"} if "title" in columns else set()
+    # Values that only the paper has come last.
+    for column in sorted(columns.values(), key=lambda column: column.from_paper):
+        if column.name in skipped or (column.from_paper and frame[column.name].isna().all()):
             continue
-        theirs = paper.get(name, [NOTHING] * len(cells))
-        if name == carrier:
-            cells = _with_interval(cells, own)
-            theirs = _with_interval(theirs, paper) if "low" in paper else theirs
-        numbers = pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool
-        best = _best(frame[name], groups) if name in higher else [False] * len(cells)
-        theirs = ["" if cell == NOTHING else cell for cell in theirs]
-        yield PageColumn(_heading(name, analysis), _named(name, cells), theirs, numbers, best)
+        text, paper = column_text(frame, column), _paper_cells(frame, column)
+        if column.name == analysis.interval:
+            low, high = columns["low"], columns["high"]
+            text = replace(text, cells=_with_interval(frame, text.cells, low, high))
+            if low.paper and high.paper:
+                paper = _with_interval(frame, paper, low.paper, high.paper)
+        wide = bool(analysis.wide)
+        best = column.higher_is_better or (wide and text.numbers and not column.from_paper)
+        yield PageColumn(
+            _heading(column, wide),
+            _titles(text),
+            ["" if cell == NOTHING else cell for cell in paper],
+            text.numbers,
+            _best(frame[column.name], groups) if best else [False] * len(frame),
+        )
 
 
-def _texts(
-    frame: pd.DataFrame, analysis: Analysis
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Cells of our columns, and of the paper's by the name of ours."""
-    own: dict[str, list[str]] = {}
-    paper: dict[str, list[str]] = {}
-    shown = [n for n in frame if not (n.endswith("_sd") and n.removesuffix("_sd") in frame)]
-    for name in shown:
-        spread = [f"{name}_sd"] if f"{name}_sd" in frame else []
-        texts = columns(frame[[name, *spread]], analysis.formats)
-        if texts:  # none of a column of the paper that has no number here
-            base = name.removeprefix("paper_")
-            (paper if base != name else own)[base] = texts[0].cells
-    beside = {name: cells for name, cells in paper.items() if name in own}
-    alone = {
-        f"paper_{n}": cells for n, cells in paper.items() if n not in own | {"low": 0, "high": 0}
-    }
-    return own | alone, beside
+def _paper_cells(frame: pd.DataFrame, column: Column) -> list[str]:
+    return column_text(frame, column.paper).cells if column.paper else [NOTHING] * len(frame)
 
 
-def _numbers(frame: pd.DataFrame) -> set[str]:
-    """Columns of a wide table that are numbers of ours."""
-    return {n for n in frame.select_dtypes("number") if not n.startswith("paper_")}
-
-
-def _with_interval(cells: list[str], beside: dict[str, list[str]]) -> list[str]:
+def _with_interval(frame: pd.DataFrame, cells: list[str], low: Column, high: Column) -> list[str]:
+    limits = (column_text(frame, column).cells for column in (low, high))
     return [
-        cell if NOTHING in (low, high) else f"{cell} ({low} to {high})"
-        for cell, low, high in zip(cells, beside["low"], beside["high"], strict=True)
+        cell if NOTHING in (lower, upper) else f"{cell} ({lower} to {upper})"
+        for cell, lower, upper in zip(cells, *limits, strict=True)
     ]
 
 
@@ -113,17 +98,17 @@ def _best(values: pd.Series, groups: pd.Series | None) -> list[bool]:
     return (values == known.max()).tolist() if known.nunique() > 1 else [False] * len(values)
 
 
-def _heading(name: str, analysis: Analysis) -> str:
-    if analysis.wide and name not in HEADINGS:
-        return name[:1].upper() + name[1:]  # a center's own name
-    return heading(name)
+def _heading(column: Column, wide: bool) -> str:
+    if wide and column.name not in HEADINGS:
+        return column.name[:1].upper() + column.name[1:]  # a center's own name
+    return column.title
 
 
-def _named(name: str, cells: list[str]) -> list[str]:
-    """Names for people, in columns that hold names of ours."""
-    if name not in _NAMES:
-        return cells
-    return [title_of(cell) if name in _METHODS else heading(cell) for cell in cells]
+def _titles(text: ColumnText) -> list[str]:
+    """Cells in which methods have their titles."""
+    if text.column.contains != "method":
+        return text.cells
+    return [title_of(cell) for cell in text.cells]
 
 
 def _html(shown: list[PageColumn]) -> str:

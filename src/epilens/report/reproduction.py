@@ -16,10 +16,10 @@ from epilens.io.outputs import (
     write_bytes_atomically,
 )
 from epilens.report.reproduction_page import check_page, write_page
-from epilens.report.run_analyses import Findings, drawn, figure_bytes, find, in_paper_s_order
+from epilens.report.run_analyses import RunResults, figure_bytes, figures_of, paper_order, run_all
 from epilens.report.tables import to_latex, to_markdown
 
-__all__ = ["check_page", "find", "in_paper_s_order", "reproduce", "write_page"]
+__all__ = ["check_page", "paper_order", "reproduce", "run_all", "write_page"]
 
 KIND = "a reproduction"
 FIGURE_FORMATS = ("pdf", "svg", "png")
@@ -29,22 +29,22 @@ def reproduce(run: Run, out: str | Path, tick: Progress | StepFunction | None = 
     """Write every table (CSV, LaTeX, Markdown), every figure (PDF, SVG, PNG) and the page."""
     check_folder(out, KIND)
     check_writable(Path(out).absolute().parent)  # a new folder takes the place of the old one
-    findings = find(run, tick)
+    results = run_all(run, tick)
     with replace_folder(out, KIND) as place:
-        _write_all(findings, place)
+        _write_all(results, place)
     return Path(out) / "index.html"
 
 
-def _write_all(findings: Findings, out: Path) -> None:
-    for name, frame in findings.frames.items():
-        analysis = ANALYSES[name]
-        title = f"{analysis.title}. {findings.note}"
+def _write_all(results: RunResults, out: Path) -> None:
+    for name, result in results.results.items():
+        frame, columns = result.frame, result.columns
+        caption = f"{ANALYSES[name].title}. {results.note}"
         place = out / "tables" / name
         write_atomically(place.with_suffix(".csv"), to_csv(frame))
-        write_atomically(place.with_suffix(".md"), to_markdown(frame, analysis.formats))
-        write_atomically(place.with_suffix(".tex"), to_latex(frame, analysis.formats, title, name))
-    for name in drawn(findings):
+        write_atomically(place.with_suffix(".md"), to_markdown(frame, columns))
+        write_atomically(place.with_suffix(".tex"), to_latex(frame, columns, caption, name))
+    for name in figures_of(results):
         for kind in FIGURE_FORMATS:
-            content = figure_bytes(findings, name, kind)
+            content = figure_bytes(results, name, kind)
             write_bytes_atomically(out / "figures" / f"{name}.{kind}", content)
-    write_page(findings, out / "index.html", files=True)
+    write_page(results, out / "index.html", files=True)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from epilens.analyses import ANALYSES, outcome, sentence
+from epilens.analyses import ANALYSES, sentence
 from epilens.analyses.figures import PaperFigure, all_figures
 from epilens.analyses.verdicts import Outcome
 from epilens.core.errors import DataError
@@ -18,7 +18,7 @@ from epilens.evaluation.run import Run
 from epilens.io.outputs import check_own_file, check_writable, write_atomically
 from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
-from epilens.report.run_analyses import Findings, drawn, figure_bytes
+from epilens.report.run_analyses import RunResults, figure_bytes, figures_of
 
 PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 _SIGN = '<meta name="generator" content="EpiLENS">'
@@ -43,30 +43,30 @@ def check_page(path: str | Path) -> Path:
     return page
 
 
-def write_page(findings: Findings, path: str | Path, files: bool = False) -> Path:
+def write_page(results: RunResults, path: str | Path, files: bool = False) -> Path:
     """One self-contained HTML page; with `files`, it links the tables beside it."""
-    return write_atomically(check_own_file(path, _SIGN), page(findings, files))
+    return write_atomically(check_own_file(path, _SIGN), page(results, files))
 
 
-def page(findings: Findings, links: bool = False) -> str:
+def page(results: RunResults, links: bool = False) -> str:
     """The page as text; with `links`, to the tables beside it."""
     # The audit was computed first and is long: it stands behind what it vouches for.
-    shown = sorted(findings.frames, key=lambda name: name == "audit")
-    pictures = {all_figures()[name].analyses[0]: name for name in drawn(findings)}
+    shown = sorted(results.results, key=lambda name: name == "audit")
+    pictures = {all_figures()[name].analyses[0]: name for name in figures_of(results)}
     sections = []
     for name in shown:
         if name in pictures:
-            sections.append(_picture(findings, all_figures()[pictures[name]]))
-        sections.append(_section(findings, name, links))
-    sections += [_lacking(findings)] if findings.missing else []
+            sections.append(_picture(results, all_figures()[pictures[name]]))
+        sections.append(_section(results, name, links))
+    sections += [_missing(results)] if results.missing else []
     pieces = {
         "SIGN": _SIGN,
         "STYLE": _style(),
-        "TITLE": html.escape(f"EpiLENS: {findings.run.plan.name}"),
-        "CAVEATS": "".join(f"<p>{html.escape(text)}</p>" for text in findings.run.caveats),
-        "TALLY": _tally(findings),
-        "FACTS": _facts(findings.run),
-        "LINKS": "".join(_link(findings, name) for name in shown),
+        "TITLE": html.escape(f"EpiLENS: {results.run.plan.name}"),
+        "CAVEATS": "".join(f"<p>{html.escape(text)}</p>" for text in results.run.caveats),
+        "TALLY": _tally(results),
+        "FACTS": _facts(results.run),
+        "LINKS": "".join(_link(results, name) for name in shown),
         "SECTIONS": "\n".join(sections),
         "GLOSSARY": _glossary(),
         "PAPER": PAPER,
@@ -80,48 +80,48 @@ def _style() -> str:
     return (files("epilens.report") / "reproduction.css").read_text(encoding="utf-8")
 
 
-def _tally(findings: Findings) -> str:
+def _tally(results: RunResults) -> str:
     """How many claims of the paper this cohort agrees with, and which."""
-    outcomes = {name: outcome(name, frame) for name, frame in findings.frames.items()}
-    claimed = {name: one for name, one in outcomes.items() if one is not None and name != "audit"}
+    outcomes = {name: result.outcome for name, result in results.results.items()}
+    claimed = {name: o for name, o in outcomes.items() if o is not None and name != "audit"}
     counts = Counter(claimed.values())
     items = "".join(
-        f'<li class="{_MARKS[one][0]}"><b>{counts[one]}</b> {one.counted}: '
-        f"{_named(claimed, one)}</li>"
-        for one in Outcome
-        if counts[one]
+        f'<li class="{_MARKS[outcome][0]}"><b>{counts[outcome]}</b> {outcome.counted}: '
+        f"{_links(claimed, outcome)}</li>"
+        for outcome in Outcome
+        if counts[outcome]
     )
-    audit = "passed" if findings.frames["audit"]["passed"].all() else "failed"
-    checks = len(findings.frames["audit"])
+    checks = results.results["audit"].frame["passed"]
+    audit = "passed" if checks.all() else "failed"
     return (
         f"<p>{len(claimed)} claims of the paper were held against this cohort. A difference counts "
         "where its 95 % interval over patients does not hold zero.</p>"
-        f'<ul>{items}</ul><p>Audit: <a href="#audit">{checks} checks {audit}</a>.</p>'
+        f'<ul>{items}</ul><p>Audit: <a href="#audit">{len(checks)} checks {audit}</a>.</p>'
     )
 
 
-def _named(claimed: dict[str, Outcome], one: Outcome) -> str:
+def _links(claimed: dict[str, Outcome], outcome: Outcome) -> str:
     return ", ".join(
         f'<a href="#{name}">{html.escape(ANALYSES[name].shows)}</a>'
         for name, other in claimed.items()
-        if other is one
+        if other is outcome
     )
 
 
-def _mark(findings: Findings, name: str) -> str:
-    """A word and a colour for how the analysis stands to the paper."""
-    one = outcome(name, findings.frames[name])
-    if one is None:
+def _mark(results: RunResults, name: str) -> str:
+    """A word and a colour for the agreement of an analysis with the paper."""
+    outcome = results.results[name].outcome
+    if outcome is None:
         return ""
-    kind, words = _MARKS[one]
+    kind, words = _MARKS[outcome]
     return f'<span class="mark {kind}">{words}</span>'
 
 
-def _link(findings: Findings, name: str) -> str:
+def _link(results: RunResults, name: str) -> str:
     analysis = ANALYSES[name]
     return (
         f'<li><a href="#{name}">{html.escape(analysis.title)}</a> '
-        f"<small>{html.escape(analysis.shows)}</small> {_mark(findings, name)}</li>"
+        f"<small>{html.escape(analysis.shows)}</small> {_mark(results, name)}</li>"
     )
 
 
@@ -142,9 +142,9 @@ def _facts(run: Run) -> str:
     )
 
 
-def _picture(findings: Findings, figure: PaperFigure) -> str:
+def _picture(results: RunResults, figure: PaperFigure) -> str:
     """A figure under its own heading; its panels link the tables of their numbers."""
-    coded = base64.b64encode(figure_bytes(findings, figure.name, "svg")).decode()
+    coded = base64.b64encode(figure_bytes(results, figure.name, "svg")).decode()
     shows = figure.shows[:1].upper() + figure.shows[1:]
     about = html.escape(f"{shows}: {figure.title}")
     tables = ", ".join(
@@ -157,22 +157,22 @@ def _picture(findings: Findings, figure: PaperFigure) -> str:
     )
 
 
-def _section(findings: Findings, name: str, files: bool) -> str:
-    analysis, frame = ANALYSES[name], findings.frames[name]
+def _section(results: RunResults, name: str, files: bool) -> str:
+    analysis, result = ANALYSES[name], results.results[name]
     links = " ".join(f'<a href="tables/{name}.{kind}">{kind}</a>' for kind in ("csv", "md", "tex"))
     return (
-        f'<section id="{name}"><h2>{html.escape(analysis.title)} {_mark(findings, name)}</h2>'
+        f'<section id="{name}"><h2>{html.escape(analysis.title)} {_mark(results, name)}</h2>'
         f'<p class="shows">{html.escape(analysis.shows)} · <code>epilens analyse {name}</code>'
         f"{' · ' + links if files else ''}</p>"
-        f'<p class="claim">{html.escape(sentence(name, frame, findings.run))}</p>'
-        f"{page_table(frame, analysis)}</section>"
+        f'<p class="claim">{html.escape(sentence(result, results.run))}</p>'
+        f"{page_table(result.frame, analysis)}</section>"
     )
 
 
-def _lacking(findings: Findings) -> str:
+def _missing(results: RunResults) -> str:
     rows = "".join(
-        f"<li><b>{html.escape(ANALYSES[name].title)}</b>: {html.escape(why)}</li>"
-        for name, why in findings.missing.items()
+        f"<li><b>{html.escape(ANALYSES[name].title)}</b>: {html.escape(reason)}</li>"
+        for name, reason in results.missing.items()
     )
     return f'<section id="missing"><h2>Not in this run</h2><ul>{rows}</ul></section>'
 

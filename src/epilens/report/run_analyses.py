@@ -1,17 +1,18 @@
-"""What a finished run gives: a frame of every analysis, figures, and why some are missing."""
+"""All analyses of a finished run: their results, figures, and why some are missing."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import matplotlib
-import pandas as pd
 
-from epilens.analyses import ANALYSES, analyse
+from epilens.analyses import ANALYSES, run_analysis
 from epilens.analyses.figures import all_figures, figure_of
+from epilens.analyses.result import AnalysisResult
 from epilens.compute.local import map_jobs
 from epilens.core.errors import EpilensError, LedgerError
 from epilens.core.progress import Progress, StepFunction
@@ -19,29 +20,21 @@ from epilens.evaluation.run import Run
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What a run gave: frames by analysis, and why others are missing."""
+class RunResults:
+    """Results of a run by analysis, and why others are missing."""
 
     run: Run
-    frames: Mapping[str, pd.DataFrame]
+    results: Mapping[str, AnalysisResult]
     missing: Mapping[str, str]
 
     @property
     def note(self) -> str:
-        """What must be said of every number here."""
+        """The caveats of every number here."""
         return " ".join(self.run.caveats)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """An analysis of a run, to be computed here or elsewhere."""
-
-    name: str
-    run: Run
-
-
-def in_paper_s_order() -> list[str]:
-    """The audit first: nothing is shown of a run that fails it."""
+def paper_order() -> list[str]:
+    """Analyses in the paper's order; the audit first: a run that fails it has no results."""
     return sorted(ANALYSES, key=lambda name: (name != "audit", _place(ANALYSES[name].shows)))
 
 
@@ -52,53 +45,54 @@ def _place(shows: str) -> tuple[int, str]:
     return (10 * roman + kind, shows)
 
 
-def find(run: Run, tick: Progress | StepFunction | None = None) -> Findings:
+def run_all(run: Run, tick: Progress | StepFunction | None = None) -> RunResults:
     """Compute all analyses, here or on a cluster; a failed audit stops everything.
 
-    What is lacking is noted.
+    Analyses that cannot be computed are listed with the reason.
     """
-    tick, names = Progress.of(tick), in_paper_s_order()
+    tick, names = Progress.of(tick), paper_order()
     tick.expect(len(names))
-    audit, *others = [Asked(name, run) for name in names]
-    found = {audit.name: compute(audit)}
-    _require(found[audit.name])
-    tick(audit.name)
-    lost = lambda asked, error: str(error)  # noqa: E731
-    for asked, outcome in map_jobs(compute, others, 1, lambda asked: asked.name, lost):
-        found[asked.name] = outcome
-        tick(asked.name)
-    outcomes = {name: found[name] for name in names}  # they are ready in any order
-    frames = {n: frame for n, frame in outcomes.items() if not isinstance(frame, str)}
-    missing = {n: _without_places(w, run) for n, w in outcomes.items() if isinstance(w, str)}
-    return Findings(run, frames, missing)
+    compute = partial(result_or_reason, run)
+    audit, *others = names
+    computed = {audit: compute(audit)}
+    _require_passed(computed[audit])
+    tick(audit)
+    lost = lambda name, error: str(error)  # noqa: E731
+    for name, result in map_jobs(compute, others, 1, lost=lost):
+        computed[name] = result
+        tick(name)
+    ordered = {name: computed[name] for name in names}  # they are ready in any order
+    results = {n: result for n, result in ordered.items() if isinstance(result, AnalysisResult)}
+    missing = {n: _without_places(r, run) for n, r in ordered.items() if isinstance(r, str)}
+    return RunResults(run, results, missing)
 
 
-def compute(asked: Asked) -> pd.DataFrame | str:
-    """The frame of an analysis, or why there is none."""
+def result_or_reason(run: Run, name: str) -> AnalysisResult | str:
+    """The result of an analysis, or why there is none."""
     try:
-        return analyse(asked.name, asked.run)
+        return run_analysis(name, run)
     except EpilensError as error:
         return str(error)
     except Exception as error:
         # A mistake of ours must be seen; one of a plugin must not take the page with it.
-        if (package := ANALYSES.origin(asked.name).package) == "epilens":
+        if (package := ANALYSES.origin(name).package) == "epilens":
             raise
         return f"{package}: failed ({type(error).__name__})."
 
 
-def _without_places(why: str, run: Run) -> str:
-    """A reason for the page: where things lie on this computer is for nobody who is sent it."""
+def _without_places(reason: str, run: Run) -> str:
+    """A reason for the page, without paths of this computer: pages are passed on."""
     places = {run.folder.parent: "RUNS", run.loco: "LOCO", run.folder: "RUN", run.cubes: "CUBES"}
     # Longest first: one can lie in another.
     for place, name in sorted(places.items(), key=lambda item: -len(str(item[0]))):
-        why = why.replace(str(place), name) if place not in (None, Path()) else why
-    return why
+        reason = reason.replace(str(place), name) if place not in (None, Path()) else reason
+    return reason
 
 
-def _require(audit: pd.DataFrame | str) -> None:
+def _require_passed(audit: AnalysisResult | str) -> None:
     if isinstance(audit, str):
         raise LedgerError(audit)
-    failed = audit[~audit["passed"]]
+    failed = audit.frame[~audit.frame["passed"]]
     if len(failed):
         failures = "; ".join(
             f"{row.check} (expected {row.expected}, found {row.found})"
@@ -110,19 +104,19 @@ def _require(audit: pd.DataFrame | str) -> None:
         )
 
 
-def drawn(findings: Findings) -> list[str]:
-    """Figures all of whose analyses are there."""
+def figures_of(results: RunResults) -> list[str]:
+    """Figures all of whose analyses have results."""
     return [
         name
         for name, figure in all_figures().items()
-        if set(figure.analyses) <= set(findings.frames)
+        if set(figure.analyses) <= set(results.results)
     ]
 
 
-def figure_bytes(findings: Findings, name: str, kind: str) -> bytes:
+def figure_bytes(results: RunResults, name: str, kind: str) -> bytes:
     """A figure as PDF, SVG or PNG."""
-    frames = {part: findings.frames[part] for part in all_figures()[name].analyses}
-    figure, content = figure_of(frames, findings.note), io.BytesIO()
+    panels = {part: results.results[part] for part in all_figures()[name].analyses}
+    figure, content = figure_of(panels, results.note), io.BytesIO()
     # No date and no random names inside: the same run gives the same bytes.
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):

@@ -1,104 +1,111 @@
-"""One frame of an analysis as terminal text, CSV, LaTeX (booktabs), Markdown and HTML.
+"""A table of an analysis as terminal text, LaTeX (booktabs) and Markdown.
 
-A mean and its SD share a cell; what the paper reports stands in a column of its own beside it.
+A mean and its SD share a cell; the paper's value has a column of its own next to it.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from epilens.analyses.tables import format_of, heading
+from epilens.analyses.columns import Column, heading
 from epilens.core.console import print_table, visible
 
 NOTHING = "–"
-LESS = ("draws", "permutations", "input", "nez_f1", "accuracy", "ez_fraction_bias", "ez_f1")
-"""Columns that go first where the terminal is narrow: what the others tell too."""
+DROPPED_FIRST = (
+    *("draws", "permutations", "input", "nez_f1", "accuracy", "ez_fraction_bias", "ez_f1"),
+)
+"""Columns that a narrow terminal omits first, because others say the same."""
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnText:
     """A column as people read it."""
 
+    column: Column
     heading: str
     cells: list[str]
     numbers: bool
-    paper: bool
 
 
-def columns(frame: pd.DataFrame, formats: Mapping[str, str]) -> list[Column]:
-    """The frame's columns as text, each SD joined to its mean."""
-    shown = []
-    for name in frame.columns:
-        if name.endswith("_sd") and name.removesuffix("_sd") in frame:
-            continue
-        paper = name.startswith("paper_")
-        if paper and frame[name].isna().all():  # the paper reports none of these rows
-            continue
-        cells = [_cell(value, name, formats) for value in frame[name]]
-        if f"{name}_sd" in frame:
-            spread = [_cell(value, f"{name}_sd", formats) for value in frame[f"{name}_sd"]]
-            cells = [
-                c if s == NOTHING else f"{c} ± {s}" for c, s in zip(cells, spread, strict=True)
-            ]
-        kind = frame[name].dtype
-        numbers = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
-        shown.append(Column(heading(name), cells, numbers, paper))
-    return shown
+def column_texts(frame: pd.DataFrame, columns: Sequence[Column]) -> Iterator[ColumnText]:
+    """The columns as text, each mean with its SD, followed by the paper's value if it has one."""
+    for column in columns:
+        if not (column.from_paper and frame[column.name].isna().all()):
+            yield column_text(frame, column)
+        if column.paper is not None:
+            yield from column_texts(frame, [column.paper])
 
 
-def _cell(value: Any, name: str, formats: Mapping[str, str]) -> str:
+def column_text(frame: pd.DataFrame, column: Column) -> ColumnText:
+    """One column as text, its SD in the same cells."""
+    values = frame[column.name]
+    cells = [_cell(value, column.format, column.contains) for value in values]
+    if column.sd:
+        deviations = [_cell(value, column.sd_format) for value in frame[column.sd]]
+        cells = [
+            cell if sd == NOTHING else f"{cell} ± {sd}"
+            for cell, sd in zip(cells, deviations, strict=True)
+        ]
+    numbers = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return ColumnText(column, column.title, cells, numbers)
+
+
+def _cell(value: Any, spec: str, contains: str = "value") -> str:
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"
     if pd.isna(value):
         return NOTHING
     if isinstance(value, str):
-        return visible(heading(value) if name == "metric" else value)
+        return visible(heading(value) if contains == "metric" else value)
     if float(value).is_integer() and pd.api.types.is_integer_dtype(type(value)):
         return str(value)
-    return format(value, format_of(name, formats))
+    return format(value, spec)
 
 
-def print_frame(title: str, frame: pd.DataFrame, formats: Mapping[str, str]) -> None:
+def print_frame(title: str, frame: pd.DataFrame, columns: Sequence[Column]) -> None:
     """The frame on stdout, short enough for a terminal.
 
-    Three digits, the paper's value in brackets behind ours without its SD, names without titles.
+    Three digits, the paper's value in brackets after ours without its SD, names without titles.
     """
-    dropped = [name for name in frame if name.startswith("paper_") and name.endswith("_sd")]
-    dropped += ["title"] if {"method", "title"} <= set(frame) else []
-    short = frame.drop(columns=dropped)
-    digits = {name: format_of(name, formats).replace(".4f", ".3f") for name in short}
-    shown: list[Column] = []
-    for column in columns(short, digits):
-        if column.paper and shown and column.heading == f"paper: {shown[-1].heading}":
-            ours = shown.pop()
-            cells = [
-                a if b == NOTHING else f"{a} [{b}]"
-                for a, b in zip(ours.cells, column.cells, strict=True)
-            ]
-            shown.append(replace(ours, heading=f"{ours.heading} [paper]", cells=cells))
-        else:
-            shown.append(column)
-    left = next((i for i, column in enumerate(shown) if column.numbers), len(shown))
+    named = {column.name for column in columns}
+    omitted = {"title"} if {"method", "title"} <= named else set()
+    texts = [_with_paper(frame, column) for column in columns if column.name not in omitted]
+    shown = [text for text in texts if text is not None]
+    left = next((i for i, text in enumerate(shown) if text.numbers), len(shown))
     rows = [
         [cell.replace(" ± ", "±") for cell in row]
-        for row in zip(*(column.cells for column in shown), strict=True)
+        for row in zip(*(text.cells for text in shown), strict=True)
     ]
-    drop = [column.heading for name in LESS for column in shown if _is(name, column)]
-    print_table(title, [column.heading for column in shown], rows, left, drop)
+    drop = [text.heading for name in DROPPED_FIRST for text in shown if text.column.name == name]
+    print_table(title, [text.heading for text in shown], rows, left, drop)
 
 
-def _is(name: str, column: Column) -> bool:
-    return column.heading.removesuffix(" [paper]") == heading(name)
+def _with_paper(frame: pd.DataFrame, column: Column) -> ColumnText | None:
+    """A column in three digits, the paper's value in brackets; None: the paper has no value."""
+    texts = list(column_texts(frame, [_short(column)]))
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    own, paper = texts
+    cells = [
+        ours if theirs == NOTHING else f"{ours} [{theirs}]"
+        for ours, theirs in zip(own.cells, paper.cells, strict=True)
+    ]
+    return replace(own, heading=f"{own.heading} [paper]", cells=cells)
 
 
-def to_markdown(frame: pd.DataFrame, formats: Mapping[str, str]) -> str:
+def _short(column: Column) -> Column:
+    three = {name: getattr(column, name).replace(".4f", ".3f") for name in ("format", "sd_format")}
+    paper = None if column.paper is None else replace(_short(column.paper), sd="")
+    return replace(column, **three, paper=paper, sd="" if column.from_paper else column.sd)
+
+
+def to_markdown(frame: pd.DataFrame, columns: Sequence[Column]) -> str:
     """A Markdown table."""
-    shown = columns(frame, formats)
+    shown = list(column_texts(frame, columns))
     heads = [in_markdown(c.heading) for c in shown]
     rows = zip(*([in_markdown(cell) for cell in c.cells] for c in shown), strict=True)
     rule = ["---:" if c.numbers else "---" for c in shown]
@@ -140,9 +147,9 @@ def in_latex(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in text)
 
 
-def to_latex(frame: pd.DataFrame, formats: Mapping[str, str], caption: str, key: str) -> str:
+def to_latex(frame: pd.DataFrame, columns: Sequence[Column], caption: str, key: str) -> str:
     """A booktabs table."""
-    shown = columns(frame, formats)
+    shown = list(column_texts(frame, columns))
     heads = [in_latex(c.heading) for c in shown]
     rows = zip(*([in_latex(cell) for cell in c.cells] for c in shown), strict=True)
     body = "".join(f"{' & '.join(row)} \\\\\n" for row in rows)
@@ -153,26 +160,3 @@ def to_latex(frame: pd.DataFrame, formats: Mapping[str, str], caption: str, key:
         f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{' & '.join(heads)} \\\\\n\\midrule\n"
         f"{body}\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
     )
-
-
-def to_html(frame: pd.DataFrame, formats: Mapping[str, str]) -> str:
-    """An HTML table; the paper's columns have the class `paper`, numbers the class `number`."""
-    shown = columns(frame, formats)
-    kinds = [
-        " ".join(["number"] * c.numbers + ["paper"] * c.paper + ["text"] * (not c.numbers))
-        for c in shown
-    ]
-    head = "".join(
-        f'<th scope="col" class="{kind}">{html.escape(c.heading)}</th>'
-        for c, kind in zip(shown, kinds, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{kind}">{html.escape(cell)}</td>'
-            for cell, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>\n"
-        for row in zip(*(c.cells for c in shown), strict=True)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
