@@ -193,7 +193,7 @@ def _model(path: Path) -> object:
 def _models(folder: Path) -> list[bytes]:
     from epilens.evidence.contact_table import PLACES, TERMS
     from epilens.networks.lens import Lens
-    from epilens.networks.model import LensMember, Model, save_model
+    from epilens.networks.model import Member, Model, save_model
     from epilens.plan import PAPER_NINE
 
     shape = (len(PLACES), len(TERMS), len(PAPER_NINE))
@@ -203,7 +203,7 @@ def _models(folder: Path) -> list[bytes]:
         "calibration": {"slope": 1.0, "intercept": 0.0, "brier_raw": 0.2, "brier": 0.1},
         "sets": [{"coverage": 0.8, "cut": 0.5, "reached": 0.8, "share": 0.5}],
     }
-    member = LensMember(0, "0", Lens(np.zeros(shape), np.ones(shape), 0.5))
+    member = Member(0, "0", {"lens": Lens(np.zeros(shape), np.ones(shape), 0.5)})
     save_model(Model((member,), 0.5, 0.2, about, assurance), folder / "m")
     for file in (folder / "m").iterdir():
         file.rename(folder / file.name)

@@ -18,9 +18,8 @@ import numpy as np
 from benchmarks.timing import best, row
 from epilens.evidence.views import Standardizer
 from epilens.localization.sources import ModelSource
-from epilens.networks.bcr import BCRNet
-from epilens.networks.model import Branch, Member, Model, save_model
-from epilens.networks.prq import PRQNet
+from epilens.networks.branch import NETWORKS, Branch
+from epilens.networks.model import Member, Model, save_model
 from epilens.networks.training import build
 from epilens.report.page import page
 from epilens.testing import make_cube, make_recording
@@ -62,7 +61,7 @@ def make_model(members: int) -> Model:
     """Untrained networks take as long as trained ones."""
     fitted = Standardizer.fit([make_cube(seizures=1, channels=6, fs=256.0)])
     made = [
-        Member(i, "0", Branch(build(PRQNet, i), fitted), Branch(build(BCRNet, i), fitted))
+        Member(i, "0", {name: Branch(build(net, i), fitted) for name, net in NETWORKS.items()})
         for i in range(members)
     ]
     return Model(tuple(made), 0.5, 0.2, {"source": "benchmark"})

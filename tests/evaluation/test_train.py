@@ -51,10 +51,11 @@ def out_of_fold(model, cohort):
     for member in model.members:
         fit = [cube for name, cube in cohort.items() if tested[name] != member.fold]
         # The standardizer proves who was fitted on.
-        np.testing.assert_allclose(member.prq.standardizer.mean, Standardizer.fit(fit).mean)
+        prq, bcr = (member.parts[name] for name in ("prq", "bcr"))
+        np.testing.assert_allclose(prq.standardizer.mean, Standardizer.fit(fit).mean)
         for name in (name for name in cohort if tested[name] == member.fold):
             cube = cohort[name]
-            scores[name].append(0.8 * member.prq.p_nez(cube) + 0.2 * member.bcr.p_nez(cube))
+            scores[name].append(0.8 * prq.p_nez(cube) + 0.2 * bcr.p_nez(cube))
     return {name: np.mean(found, axis=0) for name, found in scores.items()}
 
 
@@ -116,11 +117,11 @@ def test_what_a_lens_knows_comes_from_members_that_never_saw_the_patient(lens, c
     centers = {name: cube.attrs["center"] for name, cube in cohort.items()}
     split = stratified_folds(centers, 2, PLAN.splits.validation, PLAN.splits.seed)
     tested = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
-    by_fold = {member.fold: member.lens for member in lens.members}
+    by_fold = {member.fold: member.parts["lens"] for member in lens.members}
     p_nez, labels = [], []
     for name, cube in cohort.items():
         others = [cube for other, cube in cohort.items() if tested[other] != tested[name]]
-        again = METHODS["lens"].fit(Training(others, [cube], 1, PLAN)).lens
+        again = METHODS["lens"].fit(Training(others, [cube], 1, PLAN)).predictor()
         np.testing.assert_allclose(again.weight, by_fold[tested[name]].weight, atol=1e-9)
         p_nez.append(by_fold[tested[name]].p_nez(cube))
         labels.append(seen_labels(cube))
@@ -147,7 +148,7 @@ def test_weights_of_another_shape_are_no_lens(lens, tmp_path):
     tree = read_model_json(path)
     tree["descriptors"] = tree["descriptors"][:-1]
     (path / "model.json").write_bytes(sign(tree))
-    with pytest.raises(ModelError, match="expected weights of a lens for 3 x 14 x 8 columns"):
+    with pytest.raises(ModelError, match="weights of lens, found: not 3 x 14 x 8 finite weights"):
         open_model(path)
 
 

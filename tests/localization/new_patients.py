@@ -17,9 +17,8 @@ from epilens.evaluation.certainty import learn_certainty
 from epilens.evidence.views import Standardizer
 from epilens.localization import localize
 from epilens.localization.result import Localization
-from epilens.networks.bcr import BCRNet
-from epilens.networks.model import Branch, Member, Model
-from epilens.networks.prq import PRQNet
+from epilens.networks.branch import NETWORKS, Branch
+from epilens.networks.model import Member, Model
 from epilens.networks.training import build
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
@@ -64,7 +63,7 @@ def make_model(cubes: Sequence[xr.Dataset], members: int = 2, assured: bool = Tr
     """Random networks whose scores nobody should believe, with all that a model carries."""
     fitted = Standardizer.fit(cubes)
     made = tuple(
-        Member(i, "0", Branch(build(PRQNet, i), fitted), Branch(build(BCRNet, i), fitted))
+        Member(i, "0", {name: Branch(build(net, i), fitted) for name, net in NETWORKS.items()})
         for i in range(members)
     )
     about = {"source": "test", "simulated": True, "plan": Plan().model_dump(mode="json")}

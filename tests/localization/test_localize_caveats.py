@@ -12,7 +12,7 @@ from epilens.localization import localize
 from epilens.localization.caveats import tell_probability, tell_reached, tell_resection, tell_sets
 from epilens.localization.certainty import ContactSet, PatientCertainty
 from epilens.localization.compare import resection
-from epilens.localization.sources import model_source, open_source
+from epilens.localization.sources import ModelSource, open_source
 from epilens.plan import Plan
 from epilens.report.derivative import sidecar
 from epilens.report.payload import payload
@@ -20,7 +20,7 @@ from epilens.testing import make_cube, make_recording
 
 
 def reached(**about):
-    return tell_reached(model_source(replace(the_model(), about=about)))
+    return tell_reached(ModelSource(replace(the_model(), about=about)))
 
 
 def test_how_good_the_model_was_is_said_with_chance_beside_it():

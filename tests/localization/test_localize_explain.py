@@ -10,9 +10,9 @@ from new_patients import FS, cohort_cubes, make_model, the_model
 
 from epilens.evidence.describe import describe
 from epilens.evidence.views import VIEWS
-from epilens.localization import explain as module
-from epilens.localization.explain import explain, spanning
 from epilens.localization.sources import ModelSource
+from epilens.networks import gradients as module
+from epilens.networks.gradients import spanning
 from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube, make_recording
 
@@ -29,7 +29,7 @@ def cube():
 
 @pytest.fixture(scope="module")
 def told(model, cube):
-    return explain(model, cube, np.arange(cube.sizes["channel"]))
+    return model.explain(cube, np.arange(cube.sizes["channel"]))
 
 
 def test_contributions_add_up_to_the_difference_of_the_scores(told, model, cube):
@@ -65,7 +65,7 @@ def test_a_part_has_the_sign_of_the_seizures_own_score(seed):
     two = replace(one, run="run-02", signal=(one.signal + noise).astype(np.float32))
     cube = describe([one, two])
     model = make_model([cube], members=2)
-    told = explain(model, cube, np.arange(6))
+    told = model.explain(cube, np.arange(6))
     apart = against_others(model, cube).T
     clear = np.abs(apart) > 2e-3
     assert clear.any()
@@ -75,8 +75,8 @@ def test_a_part_has_the_sign_of_the_seizures_own_score(seed):
 
 def only(model, feature):
     """The model, blind to all but one feature of the evidence."""
-    for member in model.pairs:
-        for branch in (member.prq, member.bcr):
+    for member in model.members:
+        for branch in member.parts.values():
             weight = branch.network.encoder.window_mlp[1].weight
             keep = weight.data[:, feature].clone()
             weight.data.zero_()
@@ -98,7 +98,7 @@ def test_the_responsible_seizure_and_time_are_found():
     inside = (start >= 4) & (start < 12)
     x[1, :, 3, d] = x[1, :, 3, d] * np.where(inside, 40.0, 1.0)
     model = only(make_model([cube], members=2), VIEWS.index("z_delta") * 9 + d)
-    told = explain(model, cube.assign(x=x), np.arange(8))
+    told = model.explain(cube.assign(x=x), np.arange(8))
     size = np.abs(told.by_window[3])
     assert size[1, inside].sum() > 0.99 * size.sum() > 0
     assert np.abs(told.by_seizure[3, 0]) < 1e-6 < np.abs(told.by_seizure[3, 1])
@@ -111,7 +111,7 @@ def test_little_is_told_before_onset_where_nothing_happens_there():
     cube = make_cube(seizures=2, seed=1, fs=FS)
     before = cube["stop_s"].values <= 0
     cube = cube.assign(x=alike(cube, before))
-    told = explain(make_model([cube], members=2), cube, np.arange(6))
+    told = make_model([cube], members=2).explain(cube, np.arange(6))
     size = np.abs(told.by_window)
     assert (size * before[None]).sum() < 0.05 * size.sum()
     assert np.abs(told.steady).sum() < 0.25 * np.abs(told.by_seizure).sum()
@@ -137,7 +137,7 @@ def test_a_seizure_that_shows_one_contact_tells_nothing_of_it():
     valid = cube["valid"].copy()
     valid[1, :, 1:] = False
     cube = cube.assign(valid=valid, x=cube["x"].where(valid, 0))
-    told = explain(make_model([cube], members=1), cube, np.arange(6))
+    told = make_model([cube], members=1).explain(cube, np.arange(6))
     assert not told.by_seizure[:, 1].any()
     assert told.residual < 1e-3
 
@@ -152,10 +152,10 @@ def test_a_wrong_sum_would_be_seen(told):
 
 def test_a_feature_that_the_networks_do_not_read_contributes_nothing(cube):
     model = make_model([cube], members=1)
-    for branch in (model.members[0].prq, model.members[0].bcr):
+    for branch in model.members[0].parts.values():
         layer = branch.network.encoder.window_mlp[1]
         layer.weight.data[:, 9:18] = 0  # the view Δ
-    told = explain(model, cube, np.arange(cube.sizes["channel"]))
+    told = model.explain(cube, np.arange(cube.sizes["channel"]))
     assert np.abs(told.by_feature[:, 1]).max() < 1e-12
     assert np.abs(told.by_feature[:, 0]).max() > 1e-6
 
@@ -164,7 +164,7 @@ def test_windows_that_are_not_valid_contribute_nothing(model, cube):
     valid = cube["valid"].copy()
     valid[0, 50:, 2] = False
     cut = cube.assign(valid=valid, x=cube["x"].where(valid, 0))
-    told = explain(model, cut, np.arange(6))
+    told = model.explain(cut, np.arange(6))
     assert not told.by_window[2, 0, 50:].any()
     assert told.by_window[2, 0, 20:50].any()
     assert told.residual < 1e-3
@@ -174,7 +174,7 @@ def test_the_leading_contacts_are_explained_when_not_all_can_be(model, cube, mon
     monkeypatch.setattr(module, "BUDGET", 0)
     monkeypatch.setattr(module, "LEAST", 2)
     order = np.array([4, 1, 0, 2, 3, 5])
-    told = explain(model, cube, order)
+    told = model.explain(cube, order)
     assert told.contacts.tolist() == [4, 1]
 
 
@@ -183,7 +183,7 @@ def test_contacts_are_explained_alike_whoever_is_explained_with_them(
 ):
     monkeypatch.setattr(module, "BUDGET", 0)
     monkeypatch.setattr(module, "LEAST", 2)
-    few = explain(model, cube, np.array([4, 1, 0, 2, 3, 5]))
+    few = model.explain(cube, np.array([4, 1, 0, 2, 3, 5]))
     for position, contact in enumerate((4, 1)):
         np.testing.assert_allclose(few.by_feature[position], told.by_feature[contact], atol=1e-5)
         np.testing.assert_allclose(few.by_window[position], told.by_window[contact], atol=1e-5)
@@ -191,7 +191,10 @@ def test_contacts_are_explained_alike_whoever_is_explained_with_them(
 
 def test_scores_agree_with_the_models_own_prediction(model, cube):
     scores, frame = ModelSource(model).score(cube), model.predict(cube)
-    for mine, column in ((scores.p_nez, "p_nez"), (scores.p_prq, "p_prq"), (scores.p_bcr, "p_bcr")):
+    for mine, column in (
+        (scores.p_nez, "p_nez"),
+        *((p, f"p_{n}") for n, p in scores.parts.items()),
+    ):
         np.testing.assert_allclose(mine, frame[column], atol=1e-5)
     np.testing.assert_allclose(scores.spread, frame["spread"], atol=1e-5)
     alone = model.predict(cube.isel(seizure=[1]))

@@ -8,11 +8,10 @@ from new_patients import CONTACTS, cohort_cubes, the_files, write_edf
 
 from epilens.evidence.contact_table import ALL_THE_TIME, PLACES, TERMS, placed_windows
 from epilens.localization import DEFAULT, localize
-from epilens.localization.explain import explain_lens
-from epilens.localization.sources import LensSource, open_source
+from epilens.localization.sources import ModelSource, open_source
 from epilens.methods import METHODS, Training
 from epilens.networks.lens import Lens
-from epilens.networks.model import LensMember, Model
+from epilens.networks.model import Member, Model
 from epilens.testing import make_cube
 
 
@@ -20,8 +19,8 @@ from epilens.testing import make_cube
 def model():
     cubes = cohort_cubes()
     parts = (cubes[::2], cubes[1::2])
-    lenses = [METHODS["lens"].fit(Training(fit, cubes[:1])).lens for fit in parts]
-    members = tuple(LensMember(0, str(i), lens) for i, lens in enumerate(lenses))
+    lenses = [METHODS["lens"].fit(Training(fit, cubes[:1])).predictor() for fit in parts]
+    members = tuple(Member(0, str(i), {"lens": lens}) for i, lens in enumerate(lenses))
     return Model(members, 0.5, 0.2, {"source": "test", "simulated": True})
 
 
@@ -32,7 +31,7 @@ def cube():
 
 @pytest.fixture(scope="module")
 def told(model, cube):
-    return explain_lens(model, cube, np.arange(cube.sizes["channel"]))
+    return model.explain(cube, np.arange(cube.sizes["channel"]))
 
 
 def test_contributions_add_up_to_the_difference_of_the_scores(told, model, cube):
@@ -47,11 +46,11 @@ def test_contributions_add_up_to_the_difference_of_the_scores(told, model, cube)
 def test_a_seizure_pushes_the_way_that_it_scores_alone(model, cube, told):
     """The joint log odds are the mean of those of the seizures, so signs cannot contradict."""
     one = Model(model.members[:1], 0.5, 0.2, {})
-    scores = LensSource(one).score(cube)
+    scores = ModelSource(one).score(cube)
     alone, joint = 1 - scores.per_seizure, 1 - scores.p_nez
     assert (joint <= alone.max(axis=0) + 1e-12).all()
     assert (joint >= alone.min(axis=0) - 1e-12).all()
-    parts = explain_lens(one, cube, np.arange(cube.sizes["channel"]))
+    parts = one.explain(cube, np.arange(cube.sizes["channel"]))
     by_seizure = parts.by_seizure
     np.testing.assert_array_equal(np.sign(by_seizure), np.sign(alone.T - parts.baseline[:, None]))
 
@@ -60,12 +59,12 @@ def test_the_responsible_term_window_and_seizure_are_named(cube):
     weight = np.zeros((len(PLACES), len(TERMS), cube.sizes["descriptor"]))
     weight[0, TERMS.index("early"), 6] = 1.0
     lens = Lens(np.zeros_like(weight), weight, 0.0)
-    model = Model((LensMember(0, "0", lens),), 0.5, 0.2, {})
+    model = Model((Member(0, "0", {"lens": lens}),), 0.5, 0.2, {})
     x = cube["x"].copy()
     inside = (cube["start_s"][1] >= -2) & (cube["stop_s"][1] <= 6)
     x[1, :, 2, 6] = x[1, :, 2, 6] * np.where(inside, 50.0, 1.0)
     x[0, :, 2, 6] = x[0, 0, 2, 6]
-    told = explain_lens(model, cube.assign(x=x), np.arange(cube.sizes["channel"]))
+    told = model.explain(cube.assign(x=x), np.arange(cube.sizes["channel"]))
     features = np.abs(told.by_feature[2])
     assert np.unravel_index(features.argmax(), features.shape) == (TERMS.index("early"), 6)
     windows = told.by_window[2]
@@ -96,7 +95,7 @@ def test_little_is_told_before_onset_where_nothing_happens_there(model, cube, to
 def test_a_contact_that_no_window_shows_in_a_seizure_still_adds_up(model, cube):
     valid = cube["valid"].copy()
     valid[0, :, 2] = False
-    told = explain_lens(model, cube.assign(valid=valid, x=cube["x"].where(valid, 0)), np.arange(6))
+    told = model.explain(cube.assign(valid=valid, x=cube["x"].where(valid, 0)), np.arange(6))
     assert told.residual < 1e-9
 
 
@@ -108,7 +107,7 @@ def test_one_seizure_of_one_contact_has_a_score(model):
 def test_the_page_of_a_lens_tells_terms(model):
     found = localize(the_files(), model, onsets=[40, 40, 40])
     assert found.about.title == "EpiLENS model (lens)"
-    assert found.scores.p_prq is None
+    assert found.scores.parts == {}
     assert any("average contact" in line for line in found.words[found.order[0]])
 
 

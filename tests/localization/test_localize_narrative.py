@@ -10,9 +10,9 @@ import pytest
 from epilens.core.errors import DataError
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
-from epilens.localization.explain import Explanation
 from epilens.localization.narrative import tell, tell_agreement, tell_score, tell_together, when
 from epilens.localization.timing import CLEAR_SD, time_evidence
+from epilens.networks.explanation import Explanation
 from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 

@@ -22,6 +22,8 @@ from epilens.methods.lens import (
     penalized,
 )
 from epilens.networks.lens import Lens
+from epilens.networks.predictor import Layout
+from epilens.plan import PAPER_NINE
 from epilens.testing import check_method, make_cube
 
 SHAPE = (3, 2, 2)
@@ -199,16 +201,16 @@ def test_the_parts_of_a_score_add_up():
 
 
 def test_a_lens_survives_its_tensors(cubes):
-    lens = fit_weights(known_patients(4), [0.1])
-    again = Lens.of(lens.tensors())
+    fitted = fitted_on(cubes[:4], cubes[4:5])
+    lens, layout = fitted.predictor(), Layout("lens", descriptors=PAPER_NINE)
+    again = Lens.open(lens.tensors(), layout)
     np.testing.assert_array_equal(again.weight, lens.weight)
     np.testing.assert_array_equal(again.mean, lens.mean)
     assert again.intercept == lens.intercept
     lens.tensors()["weight"].zero_()
     assert lens.weight.any()  # tensors are copies
-    fitted = fitted_on(cubes[:4], cubes[4:5])
     np.testing.assert_array_equal(
-        Lens.of(fitted.weights()).p_nez(cubes[6]), fitted.predict([cubes[6]])["p_nez"]
+        Lens.open(fitted.weights(), layout).p_nez(cubes[6]), fitted.predict([cubes[6]])["p_nez"]
     )
 
 
@@ -232,12 +234,12 @@ def test_the_threshold_is_from_patients_that_were_not_fitted(cubes):
     ]
     assert off[0] <= max(0.02, min(off)) + 1e-12
     by_patient = {name: rows["p_nez"].to_numpy() for name, rows in kept.groupby("patient")}
-    np.testing.assert_array_equal(by_patient["sub-05"], fitted.lens.p_nez(validation[0]))
+    np.testing.assert_array_equal(by_patient["sub-05"], fitted.predictor().p_nez(validation[0]))
     _, crossed = learn([(contact_table(c), seen_labels(c)) for c in fit], LensSettings())
     for cube, logit in zip(fit, crossed, strict=True):
         found = by_patient[cube.attrs["patient"]]
         np.testing.assert_allclose(found, expit(-logit))
-        assert not np.allclose(found, fitted.lens.p_nez(cube), atol=1e-3)
+        assert not np.allclose(found, fitted.predictor().p_nez(cube), atol=1e-3)
 
 
 def test_labels_of_validation_patients_choose_the_threshold_and_nothing_else(cubes):
@@ -246,7 +248,7 @@ def test_labels_of_validation_patients_choose_the_threshold_and_nothing_else(cub
     assert not ours.threshold_scores["is_ez"].equals(theirs.threshold_scores["is_ez"])
     assert ours.threshold_scores["p_nez"].equals(theirs.threshold_scores["p_nez"])
     assert ours.threshold != theirs.threshold
-    np.testing.assert_array_equal(ours.lens.weight, theirs.lens.weight)
+    np.testing.assert_array_equal(ours.predictor().weight, theirs.predictor().weight)
 
 
 def test_labels_of_other_patients_never_matter(cubes):

@@ -27,7 +27,7 @@ def fit(name, patients):
 @pytest.mark.parametrize("name", ["prq", "bcr", "bcr/q10", "prq/released"])
 def test_a_network_is_as_wide_as_the_views_of_its_patients(name, patients):
     fitted = fit(name, patients)
-    assert fitted.network.encoder.spec.features == 4 * len(FEWER)
+    assert fitted.predictor().network.encoder.spec.features == 4 * len(FEWER)
     assert fitted.weights()["standardizer.mean"].shape == (4, len(FEWER))
     assert fitted.predict([blind(patients[3])])["p_nez"].between(0, 1).all()
 

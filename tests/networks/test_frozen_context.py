@@ -8,10 +8,10 @@ import torch
 
 from epilens.evidence.views import Standardizer
 from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.branch import Branch
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.ensemble import Views
-from epilens.networks.frozen_context import Held
-from epilens.networks.model import Branch
+from epilens.networks.frozen_context import FrozenContext
 from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
 from epilens.networks.training import build
 from epilens.testing import make_cube
@@ -79,7 +79,7 @@ def test_a_seizure_alone_scores_as_if_there_were_no_other(name, cube):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_held_network_gives_the_same_scores(name, cube):
     network, φ, valid = ready(name, cube)
-    held = Held(network, φ, valid)
+    held = FrozenContext(network, φ, valid)
     with torch.no_grad():
         mine = held.p_nez(held.z, torch.arange(6))
         whole = network.p_nez(φ, valid)
@@ -98,7 +98,7 @@ def test_what_is_held_is_the_rest_of_the_patient():
         for attention in (network.encoder.window_context, network.encoder.patient_context):
             attention.outward.weight.zero_()
     φ = seen.standardized(branch.standardizer, torch.float64)
-    held = Held(network, φ, seen.valid)
+    held = FrozenContext(network, φ, seen.valid)
     blank = φ.clone()
     blank[:, :, 1] = 0
     with torch.no_grad():

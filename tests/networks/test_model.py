@@ -16,10 +16,10 @@ from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.branch import Branch
 from epilens.networks.card import assured
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import (
-    Branch,
     Member,
     Model,
     open_model,
@@ -60,7 +60,7 @@ def model(cube):
     for seed in (0, 1):
         prq = Branch(build(PRQNet, seed), standardizer)
         bcr = Branch(build(BCRNet, seed), standardizer)
-        members.append(Member(seed, "0", prq, bcr))
+        members.append(Member(seed, "0", {"prq": prq, "bcr": bcr}))
     about = {"source": "test", "simulated": True, "cohort": {"patients": 3}}
     return Model(tuple(members), 0.4, 0.2, about, ASSURANCE)
 
@@ -76,7 +76,9 @@ def test_opening_what_was_saved_gives_the_same_scores(model, cube, tmp_path):
 def test_the_ensemble_is_the_mean_of_its_fused_members(model, cube):
     scores = model.predict(cube)
     assert scores["channel"].tolist() == cube["channel"].values.tolist()
-    fused = [0.8 * m.prq.p_nez(cube) + 0.2 * m.bcr.p_nez(cube) for m in model.members]
+    fused = [
+        0.8 * m.parts["prq"].p_nez(cube) + 0.2 * m.parts["bcr"].p_nez(cube) for m in model.members
+    ]
     np.testing.assert_allclose(scores["p_nez"], np.mean(fused, axis=0))
     np.testing.assert_allclose(scores["spread"], np.std(fused, axis=0))
 
@@ -97,7 +99,8 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
 def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
     spec = PRQSpec(EncoderSpec(relative=False), aggregate=masked_mean_over_seizures)
     prq = Branch(build(lambda: PRQNet(spec), 3), Standardizer.fit([cube]))
-    odd = Model((Member(0, "0", prq, model.members[0].bcr),), 0.5, 0.2, {})
+    bcr = model.members[0].parts["bcr"]
+    odd = Model((Member(0, "0", {"prq": prq, "bcr": bcr}),), 0.5, 0.2, {})
     save_model(odd, tmp_path / "odd")
     pd.testing.assert_frame_equal(open_model(tmp_path / "odd").predict(cube), odd.predict(cube))
 
@@ -135,8 +138,11 @@ def test_a_model_without_signature_is_refused(model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 1}, "expected model format 2, found 1. Train anew"),
-        ({"descriptors": ["rms"]}, r"expected descriptors .* found \['rms'\]"),
+        ({"format": 1}, "expected model format 2, found 1. Train again"),
+        (
+            {"descriptors": ["rms"]},
+            r"weights of PRQ-Net and BCR-Net, found: .* \['rms'\]",
+        ),
         ({"members": [{"file": "../../etc/passwd", "seed": 0, "fold": "0"}]}, "0.file wrong"),
         ({"members": [{"file": "gone.safetensors", "seed": 0, "fold": "0"}]}, "expected gone"),
     ],
@@ -160,7 +166,7 @@ def fewer(cube):
     fitted = Standardizer(np.zeros((4, 3)), np.ones((4, 3)))
     prq = Branch(build(lambda: PRQNet(PRQSpec(encoder)), 0), fitted)
     bcr = Branch(build(lambda: BCRNet(BCRSpec(encoder)), 0), fitted)
-    return Model((Member(0, "0", prq, bcr),), 0.5, 0.2, {}, descriptors=FEWER), few
+    return Model((Member(0, "0", {"prq": prq, "bcr": bcr}),), 0.5, 0.2, {}, descriptors=FEWER), few
 
 
 def test_a_model_of_other_descriptors_is_kept_with_them(fewer, tmp_path):
@@ -205,7 +211,7 @@ def test_an_imported_checkpoint_gives_the_probabilities_of_a_by_hand_forward_pas
     valid = cube["valid"].values
     raw = views(cube).values.astype(float).reshape(*valid.shape, 36)
     φ = (raw - mean.astype(float)) / scale.astype(float) * valid[..., None]
-    given = as_tensors(cube, model.members[0].prq.standardizer).φ.numpy()
+    given = as_tensors(cube, model.members[0].parts["prq"].standardizer).φ.numpy()
     np.testing.assert_allclose(given, φ, rtol=1e-5, atol=1e-5)
     φ = given.astype(float)  # from here on both compute with the same numbers
     a = networks_by_hand.prq(φ, valid, w["prq"], projection=True)

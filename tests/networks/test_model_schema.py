@@ -19,7 +19,7 @@ from epilens.evidence.contact_table import PLACES, TERMS
 from epilens.networks.card import card
 from epilens.networks.lens import Lens
 from epilens.networks.model import (
-    LensMember,
+    Member,
     Model,
     open_model,
     read_model_json,
@@ -48,7 +48,7 @@ ASSURANCE = {
 def folder(tmp_path) -> Path:
     shape = (len(PLACES), len(TERMS), len(PAPER_NINE))
     lens = Lens(np.zeros(shape), np.ones(shape), 0.5)
-    model = Model((LensMember(0, "0", lens),), 0.5, 0.2, ABOUT, ASSURANCE)
+    model = Model((Member(0, "0", {"lens": lens}),), 0.5, 0.2, ABOUT, ASSURANCE)
     return save_model(model, tmp_path / "model")
 
 
@@ -111,7 +111,7 @@ def test_the_command_line_says_one_sentence_with_exit_code_2(folder, capsys):
         ({"threshold": "0.5"}, "found threshold wrong"),
         ({"members": []}, "found members wrong"),
         ({"kind": "other"}, "found kind wrong"),
-        ({"kind": "cdel"}, "specs must hold the settings"),
+        ({"kind": "cdel"}, "specs must contain the settings of prq"),
         ({"extra": 1}, "found extra wrong"),
         ({"about": {"notes": "x"}}, r"found about\.notes wrong"),
         ({"assurance": {"patients": 3}}, r"found assurance\..* wrong"),
@@ -154,7 +154,7 @@ def test_odd_weights_of_a_lens_are_one_sentence(folder, change):
     elif change == "half":
         tensors = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
     rewritten(folder, b"\xff" * 100 if change == "bytes" else save(tensors))
-    with pytest.raises(ModelError, match="expected weights of a lens"):
+    with pytest.raises(ModelError, match="expected weights of lens, found"):
         open_model(folder)
 
 
@@ -201,7 +201,7 @@ def test_an_odd_checkpoint_is_one_sentence(tmp_path, field, i):
 def test_numbers_in_tensors_and_arrays_are_numbers(tmp_path):
     changed_checkpoint(tmp_path / "a.pt", seed=torch.tensor(42), outer_fold=np.int64(0))
     checkpoint(tmp_path / "b.pt", "bcr")
-    [member] = import_released([tmp_path / "a.pt", tmp_path / "b.pt"]).pairs
+    [member] = import_released([tmp_path / "a.pt", tmp_path / "b.pt"]).members
     assert (member.seed, member.fold) == (42, "0")
 
 

@@ -57,18 +57,24 @@ class Registry(Mapping[str, Row], Generic[Row]):
     """Rows by name: of modules, or of all modules of a package, and of plugins.
 
     `place` (one, or several in this order) is imported on first use; `group` is the entry-point
-    group of plugins.
+    group of plugins; `attribute` of a module contains its rows.
     """
 
-    def __init__(self, place: str | tuple[str, ...], kind: str, group: str = ""):
+    def __init__(
+        self,
+        place: str | tuple[str, ...],
+        kind: str,
+        group: str = "",
+        attribute: str = "ENTRIES",
+    ):
         self._places = (place,) if isinstance(place, str) else place
-        self._kind, self._group = kind, group
+        self._kind, self._group, self._attribute = kind, group, attribute
 
     @cached_property
     def _found(self) -> dict[str, tuple[Row, Origin]]:
         rows: dict[str, tuple[Any, Origin]] = {}
         for module in self._own_modules():
-            for row in getattr(module, "ENTRIES", ()):
+            for row in getattr(module, self._attribute, ()):
                 if why := _unfit(row.name, rows):
                     raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {why}")
                 rows[row.name] = row, Origin(module.__name__, "epilens")
@@ -92,7 +98,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
         package = point.dist.name if point.dist else point.value
         try:
             module = point.load()
-            entries = tuple(module.ENTRIES)
+            optional = self._attribute != "ENTRIES"
+            entries = tuple(getattr(module, self._attribute, ()) if optional else module.ENTRIES)
             for row in entries:
                 if not isinstance(row, kinds):
                     raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")

@@ -17,17 +17,15 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import Tensor
 
 from epilens.core.types import Floats
-from epilens.evidence.views import Standardizer
 from epilens.io.locks import lock_path
 from epilens.io.mirror import mirrored
 from epilens.io.outputs import claim_output, remove_leftovers, write_bytes_atomically
 from epilens.io.remote import MEMBERS
 from epilens.io.urls import below, url_of
-from epilens.networks.lens import Lens
-from epilens.networks.model import NETWORKS, Branch
+from epilens.networks.kinds import part_of
+from epilens.networks.predictor import Layout, Predictor
 
 KIND, SUFFIX = "parts of a model", ".part"
 _DIGITS = 64
@@ -37,8 +35,10 @@ _DIGITS = 64
 class Done:
     """What was fitted, and p_nez of the patients that it never saw."""
 
-    part: Branch | Lens
+    part: Predictor
     p_nez: Mapping[str, Floats]
+    descriptors: tuple[str, ...] = ()
+    """Of the patients that it was fitted on."""
 
 
 @contextmanager
@@ -73,12 +73,8 @@ def _alone_beside(model: str | Path) -> Generator[Path]:
 def keep(folder: Path, key: str, done: Done) -> None:
     """Write a part, whole or not at all."""
     tensors = {f"p_nez:{name}": torch.from_numpy(p.copy()) for name, p in done.p_nez.items()}
-    spec = "lens"
-    if isinstance(done.part, Lens):
-        tensors |= {f"part:{name}": tensor for name, tensor in done.part.tensors().items()}
-    else:
-        spec = json.dumps(done.part.network.tree())
-        tensors |= _tensors(done.part)
+    tensors |= {f"part:{name}": tensor for name, tensor in done.part.tensors().items()}
+    spec = json.dumps({"spec": done.part.spec(), "descriptors": done.descriptors})
     content = save(tensors, {"spec": spec})
     digest = hashlib.sha256(content).hexdigest().encode()
     write_bytes_atomically(folder / f"{key}{SUFFIX}", digest + content)
@@ -93,24 +89,13 @@ def kept(folder: Path, key: str, method: str) -> Done | None:
             return None
         tensors = load(content)
         size = int.from_bytes(content[:8], "little")
-        spec = json.loads(content[8 : 8 + size])["__metadata__"]["spec"]
+        spec = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["spec"])
     except (OSError, ValueError, KeyError, SafetensorError):
         return None
     p_nez = {n.removeprefix("p_nez:"): t.numpy() for n, t in tensors.items() if n[:6] == "p_nez:"}
-    part = {n.removeprefix("part:"): t for n, t in tensors.items() if n[:5] == "part:"}
-    return Done(Lens.of(part) if spec == "lens" else _branch(method, json.loads(spec), part), p_nez)
-
-
-def _tensors(branch: Branch) -> dict[str, Tensor]:
-    state = {f"part:state.{n}": t.contiguous() for n, t in branch.network.state_dict().items()}
-    of_fit = {"mean": branch.standardizer.mean, "scale": branch.standardizer.scale}
-    return state | {f"part:{n}": torch.from_numpy(array.copy()) for n, array in of_fit.items()}
-
-
-def _branch(method: str, spec: Mapping[str, object], part: Mapping[str, Tensor]) -> Branch:
-    network = NETWORKS[method].of(spec)
-    standardizer = Standardizer(part["mean"].numpy(), part["scale"].numpy())
-    branch = Branch(network, standardizer)  # in double precision, as it was kept
-    state = {n.removeprefix("state."): t for n, t in part.items() if n.startswith("state.")}
-    branch.network.load_state_dict(state)
-    return branch
+    own = {n.removeprefix("part:"): t for n, t in tensors.items() if n[:5] == "part:"}
+    layout = Layout(method, spec["spec"], tuple(spec["descriptors"]))
+    try:
+        return Done(part_of(method).opener.open(own, layout), p_nez, layout.descriptors)
+    except (ValueError, KeyError, RuntimeError):  # of another version
+        return None

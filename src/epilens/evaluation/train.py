@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from epilens.compute.local import map_jobs
-from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, select_threshold
+from epilens.core.decisions import LOCKED_WEIGHT, select_threshold
 from epilens.core.errors import ModelError
 from epilens.core.progress import Progress, StepFunction
 from epilens.core.provenance import digest_of
@@ -25,21 +25,13 @@ from epilens.evaluation.execution import one_thread, open_once
 from epilens.evaluation.member_cache import Done, keep, kept
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import stratified_folds
-from epilens.evidence.cube import target_only
+from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
 from epilens.methods import METHODS, Training, method_inputs, seen_labels
-from epilens.networks.lens import Lens
-from epilens.networks.model import Branch, LensMember, Member, Model, group_members
+from epilens.networks.kinds import KINDS, ModelKind
+from epilens.networks.model import Member, Model
 from epilens.plan import Plan
-
-PARTS = {"lens": ("lens",), "cdel": ("prq", "bcr")}
-"""Rows that the members of a model consist of."""
-NOTES = {
-    "lens": "threshold, calibration and sets come from members that never saw the patient",
-    "cdel": "threshold, calibration and sets come from members that never fitted the patient, but "
-    "whose epoch was chosen on it",
-}
 
 
 @dataclass(frozen=True)
@@ -90,7 +82,8 @@ def train(
     tick : function of (note, steps)
         Told of every member that is trained.
     method : str
-        `lens`, or `cdel` for the paper's two networks.
+        `lens`, `cdel` for the paper's two networks, or another kind of model
+        (`epilens.networks.kinds`).
     jobs : int
         Processes; the result is the same however many there are.
     parts : Path, optional
@@ -110,11 +103,12 @@ def train(
     >>> len(model), model.kind
     (2, 'lens')
     """
-    if method not in PARTS:
+    if method not in KINDS:
         raise ModelError(
-            f"train: expected one of {', '.join(PARTS)}, found {method!r}. Other rows can be "
+            f"train: expected one of {', '.join(KINDS)}, found {method!r}. Other methods can be "
             "evaluated (`epilens run`), but not deployed."
         )
+    kind = KINDS[method]
     tick = Progress.of(tick)
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
     if len(cubes) < 2 * plan.splits.folds:
@@ -126,24 +120,24 @@ def train(
     split = stratified_folds(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
     held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
     keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
-    seeds = plan.seeds if METHODS[PARTS[method][0]].seeded else plan.seeds[:1]
+    seeds = plan.seeds if METHODS[kind.methods[0]].seeded else plan.seeds[:1]
     tasks = [
         Task(part, seed, fold, held, keys, cohort, plan)
         for seed in seeds
         for fold in sorted(set(held.values()))
-        for part in PARTS[method]
+        for part in kind.methods
     ]
     tick.expect(len(tasks))
     done = {(t.method, t.seed, t.fold): result for t, result in _all(tasks, jobs, parts, tick)}
-    p_nez = [_out_of_fold(name, held[name], method, seeds, done) for name in cubes]
+    p_nez = [_out_of_fold(name, held[name], kind, seeds, done) for name in cubes]
     labels = {name: seen_labels(cube) for name, cube in cubes.items()}
     threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].prevalence_tolerance)
-    about = _about(plan, cubes, labels) | {"notes": [NOTES[method]]}
+    about = _about(plan, cubes, labels) | {"notes": [kind.note]}
     about["out_of_fold"] = _figures(p_nez, list(labels.values()))
     assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
     descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
     return Model(
-        _members(method, tasks, done),
+        _members(kind, tasks, done),
         threshold,
         LOCKED_WEIGHT,
         about,
@@ -173,43 +167,50 @@ def _all(
 
 
 def _fit(task: Task) -> Done:
-    """Fit one part on one thread, and score who was held out."""
+    """Fit one part on one thread, and score the held-out patients."""
+    store = METHODS[task.method].input
     with one_thread():
         cubes = {
-            name: target_only(open_once(task.cohort.path(name), "cube", key))
+            name: target_only(open_once(task.cohort.path(name), store, key))
             for name, key in task.keys.items()
         }
         out = [cubes[name] for name in cubes if task.held[name] == task.fold]
         fit = [cubes[name] for name in cubes if task.held[name] != task.fold]
-        fitted: Any = METHODS[task.method].fit(Training(fit, out, task.seed, task.plan))
-        lens = task.method == "lens"
-        part = fitted.lens if lens else Branch(fitted.network, fitted.standardizer)
-        return Done(part, {cube.attrs["patient"]: part.p_nez(cube) for cube in out})
+        fitted = METHODS[task.method].fit(Training(fit, out, task.seed, task.plan))
+        make = getattr(fitted, "predictor", None)  # a method of another package may lack it
+        if make is None:
+            raise ModelError(
+                f"{task.method}: expected a fit with a predictor that a model can store, found "
+                "none. Give the fitted object a `predictor` (epilens.networks.predictor)."
+            )
+        part = make()
+        p_nez = {cube.attrs["patient"]: part.p_nez(blind(cube)) for cube in out}
+        return Done(part, p_nez, tuple(fit[0]["descriptor"].values.tolist()))
 
 
 def _out_of_fold(
     patient: str,
     fold: str,
-    method: str,
+    kind: ModelKind,
     seeds: Sequence[int],
     done: Mapping[tuple[str, int, str], Done],
 ) -> Floats:
     """Mean score of a patient by the members that never fitted it."""
     scores = []
     for seed in seeds:
-        parts = [done[part, seed, fold].p_nez[patient] for part in PARTS[method]]
-        scores.append(parts[0] if method == "lens" else fuse_scores(parts[0], parts[1]))
+        parts = [done[part, seed, fold].p_nez[patient] for part in kind.methods]
+        scores.append(kind.combine(parts, LOCKED_WEIGHT))
     return np.mean(scores, axis=0)
 
 
 def _members(
-    method: str, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], Done]
-) -> tuple[Member, ...] | tuple[LensMember, ...]:
-    parts = [(t.method, t.seed, t.fold, done[t.method, t.seed, t.fold].part) for t in tasks]
-    if method == "lens":
-        lenses = [(s, f, part) for _, s, f, part in parts if isinstance(part, Lens)]
-        return tuple(LensMember(seed, fold, lens) for seed, fold, lens in lenses)
-    return group_members([(n, s, f, part) for n, s, f, part in parts if isinstance(part, Branch)])
+    kind: ModelKind, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], Done]
+) -> tuple[Member, ...]:
+    fits = dict.fromkeys((task.seed, task.fold) for task in tasks)
+    return tuple(
+        Member(seed, fold, {name: done[name, seed, fold].part for name in kind.methods})
+        for seed, fold in fits
+    )
 
 
 def _figures(p_nez: Sequence[Floats], is_ez: Sequence[Bools]) -> dict[str, float | int]:

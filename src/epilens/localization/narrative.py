@@ -8,9 +8,9 @@ import numpy as np
 
 from epilens.core.types import Bools, Floats
 from epilens.localization.certainty import top_share
-from epilens.localization.explain import Explanation
 from epilens.localization.sources import Scores
 from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
+from epilens.networks.explanation import Explanation
 
 VIEW_WORDS = {
     "abs": "its level",

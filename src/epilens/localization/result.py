@@ -29,13 +29,13 @@ from epilens.localization.compare import (
     resection,
     top_k,
 )
-from epilens.localization.explain import Explanation
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import tell_contacts
 from epilens.localization.prepare import Evidence, gather
 from epilens.localization.shown import Shown
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
+from epilens.networks.explanation import Explanation
 from epilens.plan import SHAFT
 
 
@@ -231,11 +231,12 @@ def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
     yield ContactColumn("ez_score", text, 1 - scores.p_nez)
     text = "Calibrated probability of EZ (Platt, out-of-fold scores of the training cohort)"
     yield ContactColumn("ez_probability", text, _or_none(certainty.probability, C))
-    for key, name, p_nez in (("prq", "PRQ", scores.p_prq), ("bcr", "BCR", scores.p_bcr)):
-        text = f"EZ score of {name}-Net alone, mean over the ensemble"
-        yield ContactColumn(
-            f"{key}_ez_score", text, _or_none(None if p_nez is None else 1 - p_nez, C)
-        )
+    titles = {"prq": "PRQ-Net", "bcr": "BCR-Net"}
+    for method in dict.fromkeys((*titles, *scores.parts)):
+        text = f"EZ score of {titles.get(method, method)} alone, mean over the ensemble"
+        p_nez = scores.parts.get(method)
+        column = _or_none(None if p_nez is None else 1 - p_nez, C)
+        yield ContactColumn(f"{method}_ez_score", text, column)
     text = (
         "EZ or NEZ at the model's threshold; abstained: the patient is unlike the training cohort "
         "or its reference is too short; none: no threshold is known"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.core.decisions import fuse_scores
 from epilens.core.errors import MethodError, ModelError, did_you_mean
 from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
-from epilens.evidence.contact_table import contact_table
 from epilens.evidence.cube import blind
 from epilens.evidence.released_descriptors import which_descriptors
 from epilens.io.mirror import fetched
@@ -25,24 +23,25 @@ from epilens.localization.compatibility import (
     other_descriptors,
     other_layout,
 )
-from epilens.localization.explain import Explanation, explain, explain_lens
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.card import assured, made_of, reached
-from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.model import Branch, Model, open_model
+from epilens.networks.explanation import Explanation
+from epilens.networks.kinds import KINDS
+from epilens.networks.model import Model, open_model
+from epilens.networks.predictor import each_seizure
 from epilens.plan import Plan
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the channels of a patient; parts and members are None where there are none."""
+    """Scores of the channels of a patient."""
 
     p_nez: Floats
     """(C,)"""
     per_seizure: Floats
     """(S, C): each seizure as if it were the only one; 0.5 where it does not show the channel."""
-    p_prq: Floats | None = None
-    p_bcr: Floats | None = None
+    parts: Mapping[str, Floats] = field(default_factory=dict)
+    """(C,), by method, where a model fuses two: `prq` and `bcr`."""
     members: Floats | None = None
     """(member, C)"""
 
@@ -55,14 +54,15 @@ class Scores:
 
 
 class ModelSource:
-    """An ensemble of both branches."""
+    """A model of any kind."""
 
     is_model = True
-    store = "cube"
-    """What is read: the cube, or a store beside it."""
 
     def __init__(self, model: Model, name: str = "model", force_descriptors: bool = False):
-        self.model, self.name, self.title = model, name, "EpiLENS model (PRQ-Net + BCR-Net)"
+        kind = KINDS[model.kind]
+        self.model, self.name, self.title = model, name, kind.title
+        self.store = kind.input
+        """What is read: the cube, or a store in addition to it."""
         self.force_descriptors = force_descriptors
         self.threshold: float | None = model.threshold
         self.simulated = bool(model.about.get("simulated"))
@@ -76,26 +76,15 @@ class ModelSource:
         """By which evidence is described."""
 
     def score(self, patient: xr.Dataset) -> Scores:
-        """Mean over members; the windows are embedded once for all seizures and each of them."""
+        """Mean over members, of all seizures and of each alone."""
         self.model.check(patient, self.force_descriptors)
-        views, members = Views.of(patient), self.model.pairs
-        branches = [branch for member in members for branch in (member.prq, member.bcr)]
-        p_nez = np.array(in_parallel(lambda branch: _one_branch(branch, views), branches))
-        prq, bcr = p_nez[::2], p_nez[1::2]  # (member, 1 + S, C)
-        fused = fuse_scores(prq, bcr, self.model.weight)
-        mean = fused.mean(axis=0)
-        shown = patient["valid"].any("window").values
-        return Scores(
-            p_nez=mean[0],
-            per_seizure=np.where(shown, mean[1:], 0.5),
-            p_prq=prq[:, 0].mean(axis=0),
-            p_bcr=bcr[:, 0].mean(axis=0),
-            members=fused[:, 0],
-        )
+        scores = self.model.score(patient)
+        mean = scores.members.mean(axis=0)
+        return Scores(mean, scores.per_seizure, scores.parts, scores.members)
 
-    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
+    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation | None:
         """What moves the scores of the leading contacts of `order`."""
-        return explain(self.model, cube, order)
+        return self.model.explain(cube, order)
 
     def card(self) -> list[tuple[str, str]]:
         """As the model's own card, in pairs."""
@@ -143,44 +132,6 @@ class ModelSource:
         return notes
 
 
-class LensSource(ModelSource):
-    """An ensemble of lenses."""
-
-    def __init__(self, model: Model, name: str = "model", force_descriptors: bool = False):
-        super().__init__(model, name, force_descriptors)
-        self.title = "EpiLENS model (lens)"
-
-    def score(self, patient: xr.Dataset) -> Scores:
-        """Mean over members, of all seizures and of each alone."""
-        self.model.check(patient, self.force_descriptors)
-        table = contact_table(patient)
-        alone = [table.alone(s) for s in range(len(table.of_seizure))]
-        members = np.array([lens.p_nez_of(table) for lens in self.model.lenses])
-        single = [np.mean([lens.p_nez_of(t) for lens in self.model.lenses], axis=0) for t in alone]
-        shown = patient["valid"].any("window").values
-        return Scores(members.mean(axis=0), np.where(shown, single, 0.5), members=members)
-
-    def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> Explanation:
-        """What moves the scores of all contacts."""
-        return explain_lens(self.model, cube, order)
-
-
-def model_source(model: Model, name: str = "model", force_descriptors: bool = False) -> ModelSource:
-    """The source for a model of either kind."""
-    kind = LensSource if model.kind == "lens" else ModelSource
-    return kind(model, name, force_descriptors)
-
-
-def _one_branch(branch: Branch, views: Views) -> Floats:
-    """p_nez of the patient, then of each seizure alone: (1 + S, C)."""
-    network, φ = branch.network, views.standardized(branch.standardizer, torch.float32)
-    with torch.no_grad():
-        z, m = single_precision(network).embed(φ, views.valid)
-        z = z.double()
-        alone = [network.p_nez_of(z[s : s + 1], m[s : s + 1]) for s in range(len(z))]
-        return torch.stack([network.p_nez_of(z, m), *alone]).numpy()
-
-
 class MethodSource:
     """A method that needs no training, so it has no threshold and knows nothing about certainty."""
 
@@ -197,12 +148,7 @@ class MethodSource:
 
     def score(self, patient: xr.Dataset) -> Scores:
         """The method on all seizures, and on each alone."""
-        shown = patient["valid"].any("window").values
-        alone = np.full(shown.shape, 0.5)
-        for s in range(len(shown)):
-            part = patient.isel(seizure=[s])
-            alone[s, shown[s]] = self._p_nez(part.isel(channel=np.flatnonzero(shown[s])))
-        return Scores(self._p_nez(patient), alone)
+        return Scores(self._p_nez(patient), each_seizure(self._p_nez, patient))
 
     def _p_nez(self, patient: xr.Dataset) -> Floats:
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
@@ -240,12 +186,12 @@ def open_source(
 ) -> Source:
     """A source from a model, its folder, or the name of a training-free method."""
     if isinstance(given, Model):
-        return _with_plan(model_source(given, force_descriptors=force_descriptors), plan)
+        return _with_plan(ModelSource(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
     path = fetched(given)
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
-        return _with_plan(model_source(open_model(path), path.name, force_descriptors), plan)
+        return _with_plan(ModelSource(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)
 
 

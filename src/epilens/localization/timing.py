@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from epilens.core.types import Bools, Floats
 from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
+from epilens.networks.explanation import SEARCH_FROM_S
 
 CLEAR_SD = 3.0
 SUSTAINED = 3
 """Windows in a row."""
-SEARCH_FROM_S = -10.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,9 @@ from epilens.core.errors import MethodError
 from epilens.core.provenance import code_digest, digest_of, modules_named
 from epilens.core.registry import Origin, Registry
 from epilens.plan import SHAFT, Plan
+
+if TYPE_CHECKING:
+    from epilens.networks.predictor import Predictor
 
 VALIDATION = "validation patients"
 
@@ -43,6 +46,9 @@ class Fitted(Protocol):
     too; None: validation patients' scores."""
     notes: Mapping[str, Any]
     """What else should be kept with the result: manifests, provenance, audits; JSON."""
+    predictor: Callable[[], Predictor] | None
+    """Makes the fitted object that a model stores (`epilens.networks.predictor`); None: `train`
+    refuses the method."""
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """NEZ probability of every valid channel of blind patients: patient, channel, p_nez."""
@@ -197,6 +203,7 @@ class Scorer:
     tensors: Mapping[str, object] = field(default_factory=dict)
     threshold_from: str = VALIDATION
     threshold_scores: pd.DataFrame | None = None
+    predictor: Callable[[], Predictor] | None = None
 
     def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
         """One row per seen channel."""

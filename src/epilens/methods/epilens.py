@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +15,7 @@ if TYPE_CHECKING:
     from epilens.networks.encoder import PatientNetwork
 
 
-@dataclass
-class FittedNetwork(Scorer):
-    """A trained network with the standardizer of its fit patients."""
-
-    network: Any = None
-    standardizer: Standardizer | None = None
-
-
-def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork:
+def fit_branch(settings: Mapping[str, Any], training: Training) -> Scorer:
     """Standardize on fit patients, train, keep the epoch that validation patients prefer."""
     from epilens.networks.training import Lesson, as_tensors, build, fit_network, predict
 
@@ -36,13 +27,13 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> FittedNetwork
         for part in (training.fit, training.validation)
     )
     lesson = Lesson(fit, validation, network.share, seed, training.plan.training)
-    return FittedNetwork(
+    return Scorer(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
         fit_network(network, lesson),
         notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=_tensors(network, standardizer),
-        network=network,
-        standardizer=standardizer,
+        # By name: code that explains scores does not change them, so it is not in the key.
+        predictor=lambda: resolve("epilens.networks.branch:Branch")(network, standardizer),
     )
 
 

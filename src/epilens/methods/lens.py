@@ -37,17 +37,10 @@ class LensSettings:
     """Parts of the fit patients, each scored by the others."""
 
 
-@dataclass
-class FittedLens(Scorer):
-    """A fitted lens."""
-
-    lens: Lens | None = None
-
-
 Labelled = Sequence[tuple[ContactTable, Bools]]
 
 
-def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
+def fit_lens(settings: LensSettings, training: Training) -> Scorer:
     """Weights from the fit patients; the threshold from scores of patients that were not fitted.
 
     These are the validation patients, and the fit patients scored by lenses of the others: many
@@ -60,13 +53,13 @@ def fit_lens(settings: LensSettings, training: Training) -> FittedLens:
         *((cube, lens.p_nez(cube)) for cube in training.validation),
     ]
     rows = [prediction_rows(cube, p).assign(is_ez=seen_labels(cube)) for cube, p in unseen]
-    return FittedLens(
+    return Scorer(
         lens.p_nez,
         threshold_from="fit patients out of fold, and validation patients",
         threshold_scores=pd.concat(rows, ignore_index=True),
         notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=lens.tensors(),
-        lens=lens,
+        predictor=lambda: lens,
     )
 
 

@@ -14,7 +14,7 @@ from epilens.networks.encoder import (
     Batch,
     Encoder,
     EncoderSpec,
-    HeldDecision,
+    FrozenDecision,
     PatientNetwork,
     bce,
 )
@@ -94,7 +94,7 @@ class BCRNet(PatientNetwork):
         q = masked_quantile(u, m, self.spec.quantile)
         return -q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
 
-    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+    def freeze(self, z: Tensor, m: Tensor) -> FrozenDecision:
         """Beyond the encoder, a channel's logit is its own."""
         return self._logit
 

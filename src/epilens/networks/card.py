@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from epilens.evidence.released_descriptors import which_descriptors
+from epilens.networks.kinds import KINDS
 
 _SIMULATED = ("**Trained on simulated patients: no result of it is clinical evidence.**", "")
 
@@ -34,14 +35,14 @@ def card(tree: Mapping[str, Any]) -> str:
 
 
 def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a model's members are, in pairs; from `kind`, `members` and `weight`."""
-    many = len(tree["members"])
-    if tree.get("kind") == "lens":
-        return [("members", f"{many} (folds), each a lens: one weight per term of a contact")]
-    return [
-        ("members", f"{many} (seeds × folds), each PRQ-Net and BCR-Net"),
-        ("fusion", f"{1 - tree['weight']:.2f} PRQ-Net + {tree['weight']:.2f} BCR-Net"),
-    ]
+    """Members of a model, and how their parts are fused, as (title, text)."""
+    kind = KINDS[tree["kind"]]
+    lines = [("members", f"{len(tree['members'])} ({kind.over}), each {kind.member}")]
+    if len(kind.parts) > 1:
+        weights = zip(kind.weights(tree["weight"]), kind.parts, strict=True)
+        fusion = " + ".join(f"{weight:.2f} {part.title}" for weight, part in weights)
+        lines.append(("fusion", fusion))
+    return lines
 
 
 def reached(about: Mapping[str, Any]) -> list[str]:

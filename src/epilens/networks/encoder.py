@@ -288,7 +288,7 @@ class Encoder(nn.Module):
         return self.patient_context(g[None], seen[None])[0]
 
 
-HeldDecision = Callable[[Tensor, Tensor, Tensor], Tensor]
+FrozenDecision = Callable[[Tensor, Tensor, Tensor], Tensor]
 """(r, z, m) of some channels → their logits."""
 
 
@@ -321,7 +321,7 @@ class PatientNetwork(nn.Module, ABC):
         """Logit of every channel (C,) from the seizure features."""
 
     @abstractmethod
-    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+    def freeze(self, z: Tensor, m: Tensor) -> FrozenDecision:
         """`decide` for channels by themselves: what it takes from all channels stays as in z, m."""
 
     @abstractmethod

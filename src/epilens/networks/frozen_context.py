@@ -1,6 +1,6 @@
-"""A network around a patient that is held still, for explanations of single contacts.
+"""A network with a frozen context, for explanations of single contacts.
 
-Tests hold it to the network's own forward pass.
+Tests compare it with the network's own forward pass.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from epilens.networks.encoder import (
 )
 
 
-class Held:
-    """A network around a patient that is held still: a contact's score from its own evidence alone.
+class FrozenContext:
+    """A network whose context is frozen: a contact's score from its own evidence alone.
 
     What a contact sees of the others (keys and values of both attentions, the patient's mean and
     spread, what the decision takes from all channels) stays as it is in the patient. Every
@@ -36,14 +36,14 @@ class Held:
         with torch.no_grad():
             self.n = F.layer_norm(φ, (φ.shape[-1],), None, None, first.eps).flatten(0, 1)
             h = self.encoder.window_mlp(φ).flatten(0, 1)
-            self.windows = HeldAttention(self.encoder.window_context, h, valid.flatten(0, 1))
+            self.windows = FrozenAttention(self.encoder.window_context, h, valid.flatten(0, 1))
             self.z = self.pool(self.embed(self.n))
             g, seen = self.encoder.pool(self.z, self.m), self.m.any(0)
             self.mean, self.scale = mean_and_scale(g, seen)
-            self.patient = HeldAttention(
+            self.patient = FrozenAttention(
                 self.encoder.patient_context, self._relative(g)[None], seen[None]
             )
-            self.decide = network.hold(self.z, self.m)
+            self.decide = network.freeze(self.z, self.m)
 
     def embed(self, n: Tensor) -> Tensor:
         """H (S·W, c, D) from normalised evidence n (S·W, c, F)."""
@@ -67,7 +67,7 @@ class Held:
         return (self.network.sign * self.decide(r, z, m)).sigmoid()
 
 
-class HeldAttention:
+class FrozenAttention:
     """An attention whose keys and values are those of the patient; only the queries move."""
 
     def __init__(self, attention: ChannelAttention, x: Tensor, valid: Tensor):

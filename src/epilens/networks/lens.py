@@ -5,23 +5,33 @@ A logistic regression, so each term's part in a score can be read off: the parts
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from epilens.core.types import Floats
-from epilens.evidence.contact_table import ContactTable, contact_table, with_context
+from epilens.evidence.contact_table import (
+    PLACES,
+    TERMS,
+    ContactTable,
+    contact_table,
+    placed_windows,
+    with_context,
+)
+from epilens.networks.explanation import Explanation
+from epilens.networks.predictor import Layout, Predictor
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Lens:
+class Lens(Predictor):
     """Weights of a fitted lens; evidence for EZ is positive."""
 
     mean: Floats
@@ -39,10 +49,20 @@ class Lens:
         return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Tensor]) -> Lens:
-        """The other way round."""
-        mean, weight, intercept = (tensors[k].numpy() for k in ("mean", "weight", "intercept"))
-        return cls(mean, weight, float(intercept))
+    def open(cls, tensors: Mapping[str, Tensor], layout: Layout) -> Self:
+        """A lens from the tensors of a checkpoint or a model."""
+        shape = (len(PLACES), len(TERMS), len(layout.descriptors))
+        try:
+            mean, weight, intercept = (tensors[k].numpy() for k in ("mean", "weight", "intercept"))
+            lens = cls(mean, weight, float(intercept))
+            fits = mean.shape == weight.shape == shape
+            fits &= all(bool(np.isfinite(part).all()) for part in (mean, weight, intercept))
+        except Exception:  # torch raises many kinds
+            fits = False
+        if not fits:
+            sizes = " x ".join(map(str, shape))
+            raise ValueError(f"not {sizes} finite weights (place, term, descriptor)")
+        return lens
 
     def logit(self, table: ContactTable) -> Floats:
         """Log odds of EZ of every contact."""
@@ -52,9 +72,16 @@ class Lens:
         """Probability of NEZ from a table."""
         return expit(-self.logit(table))
 
-    def p_nez(self, cube: xr.Dataset) -> Floats:
-        """NEZ probability of the seen channels."""
-        return self.p_nez_of(contact_table(cube))
+    def p_nez(self, patient: xr.Dataset) -> Floats:
+        """NEZ probability of the valid channels."""
+        return self.p_nez_of(contact_table(patient))
+
+    @classmethod
+    def score_members(cls, members: Sequence[Self], patient: xr.Dataset) -> Floats:
+        """The terms of the contacts are computed once for all lenses."""
+        table = contact_table(patient)
+        tables = [table, *(table.alone(s) for s in range(len(table.of_seizure)))]
+        return np.array([[lens.p_nez_of(one) for one in tables] for lens in members])
 
     @property
     def average(self) -> float:
@@ -71,3 +98,47 @@ class Lens:
         # One pass for all seizures: which contacts are neighbours is read from names.
         parts = with_context(table.channels, np.moveaxis(shares, 0, 1))
         return np.moveaxis(parts, 2, 0) * self.weight
+
+    @classmethod
+    def explain(
+        cls, members: Sequence[tuple[Any, float]], patient: xr.Dataset, order: NDArray[np.int64]
+    ) -> Explanation:
+        """Explain all contacts: from the average contact of the patient to each, term by term.
+
+        The path from the one's log odds to the other's is straight, so integrated gradients are
+        the parts of the log odds, scaled to the difference of the scores. A term that is computed
+        from some part of the seizure is shared by those windows; the other terms are steady.
+        """
+        table, share = contact_table(patient), placed_windows(patient)  # (S, term, W, C, D)
+        S, W, C = (patient.sizes[axis] for axis in ("seizure", "window", "channel"))
+        by_feature = np.zeros((C, *table.x.shape[2:]))
+        by_window, by_seizure = np.zeros((C, S, W)), np.zeros((C, S))
+        baseline, score = np.zeros(C), np.zeros(C)
+        n = len(members)  # lenses have equal weights
+        for lens, _ in members:
+            ez, average = expit(lens.logit(table)), expit(lens.average)
+            scaled = lens.scaled_parts(table, ez - average) / n
+            by_feature += scaled.sum(axis=0)
+            by_seizure += scaled.sum(axis=(2, 3)).T
+            by_window += np.einsum("sctd,stwcd->csw", scaled, share)
+            baseline += average / n
+            score += ez / n
+        return Explanation(
+            contacts=order,
+            by_feature=by_feature[order],
+            by_window=by_window[order],
+            steady=(by_seizure - by_window.sum(axis=2))[order],
+            together=np.zeros(len(order)),
+            baseline=baseline[order],
+            score=score[order],
+            views=TERMS,
+            average="the evidence of this patient's average contact",
+            others="its neighbours and electrode included",
+        )
+
+    def scaled_parts(self, table: ContactTable, difference: Floats) -> Floats:
+        """Parts of the log odds (seizure, channel, term, descriptor), scaled to sum to this."""
+        parts = self.parts(table).sum(axis=2)
+        total = parts.sum(axis=(0, 2, 3))
+        level = np.where(total == 0, 1, total)
+        return parts * np.where(total == 0, 0, difference / level)[:, None, None]

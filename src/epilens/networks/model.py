@@ -2,99 +2,79 @@
 
 model.json            kind, members, specs, threshold, assurance, plan, cohort, hashes
 MODEL_CARD.md         the same for people
-member-NN.safetensors weights: of both branches and their standardizers, or of a lens
+member-NN.safetensors weights of the fitted objects of a member (`networks.kinds`)
 
-`assurance` is what out-of-fold scores taught about how sure the scores are: plain JSON, written and
-read by `epilens.evaluation.certainty`.
+`assurance` is how certain the scores are, from out-of-fold scores: plain JSON, written and read by
+`epilens.evaluation.certainty`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 import xarray as xr
+from numpy.typing import NDArray
 from safetensors.torch import load, save
 from torch import Tensor
 
-from epilens.core.decisions import fuse_scores
 from epilens.core.errors import ModelError
 from epilens.core.html_repr import RESEARCH, SIMULATED, card
-from epilens.evidence.contact_table import PLACES, TERMS, contact_table
-from epilens.evidence.views import VIEWS, Standardizer
+from epilens.core.types import Floats
+from epilens.evidence.cube import blind
+from epilens.evidence.views import VIEWS
 from epilens.io.mirror import fetched
 from epilens.io.outputs import check_folder, is_output, replace_folder
 from epilens.io.safe_read import read_bytes
-from epilens.networks.bcr import BCRNet
 from epilens.networks.card import card as model_card
-from epilens.networks.encoder import PatientNetwork
-from epilens.networks.lens import Lens
+from epilens.networks.explanation import Explanation
+from epilens.networks.kinds import KINDS, ModelKind, kind_of
 from epilens.networks.model_schema import FORMAT, check_stored
-from epilens.networks.prq import PRQNet
-from epilens.networks.training import as_tensors, predict
+from epilens.networks.predictor import NEUTRAL, Layout, Predictor
 from epilens.plan import PAPER_NINE
 
 KIND = "a model"
-Kind = Literal["cdel", "lens"]
 CARD = "MODEL_CARD.md"
 _UNSIGNED = "0" * 64
 _MOST_WEIGHTS = 1024**3
-NETWORKS: dict[str, type[PatientNetwork]] = {"prq": PRQNet, "bcr": BCRNet}
-"""The branches of a member."""
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A network with the standardizer of its fit patients.
-
-    It predicts in double precision, so that machines agree; its weights are single precision.
-    """
-
-    network: PatientNetwork
-    standardizer: Standardizer
-
-    def __post_init__(self) -> None:
-        self.network.double().eval()
-
-    def p_nez(self, cube: xr.Dataset) -> np.ndarray:
-        """NEZ probability of the cube's valid channels."""
-        return predict(self.network, as_tensors(cube, self.standardizer))
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member of the ensemble: both branches of one seed and fold."""
+    """One member of the ensemble: the fitted objects of one seed and fold."""
 
     seed: int
     fold: str
-    prq: Branch
-    bcr: Branch
+    parts: Mapping[str, Predictor]
+    """By the method that was fitted."""
 
 
 @dataclass(frozen=True)
-class LensMember:
-    """One member of an ensemble of lenses."""
+class EnsembleScores:
+    """NEZ probabilities of a patient by every member."""
 
-    seed: int
-    fold: str
-    lens: Lens
+    members: Floats
+    """(member, channel)"""
+    parts: Mapping[str, Floats]
+    """(channel,): mean over the members for each method, where members fuse two of them."""
+    per_seizure: Floats
+    """(seizure, channel): mean over the members, each seizure alone."""
 
 
 @dataclass(frozen=True)
 class Model:
     """An ensemble that scores new patients, and everything that must be known about it."""
 
-    members: tuple[Member, ...] | tuple[LensMember, ...]
+    members: tuple[Member, ...]
     threshold: float
     weight: float
-    """Of BCR-Net in the fusion; nothing to a lens."""
+    """Of the second part in the fusion (BCR-Net); not used by kinds of one part."""
     about: Mapping[str, Any]
     """Plan, training cohort, source, notes: plain JSON."""
     assurance: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +86,7 @@ class Model:
     def __len__(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, place: int) -> Member | LensMember:
+    def __getitem__(self, place: int) -> Member:
         return self.members[place]
 
     def __repr__(self) -> str:
@@ -122,19 +102,13 @@ class Model:
         return card(f"Model: {self.kind}", facts, table, notes=[SIMULATED] * simulated + [RESEARCH])
 
     @property
-    def kind(self) -> Kind:
-        """What its members are."""
-        return "lens" if self.lenses else "cdel"
+    def kind(self) -> str:
+        """What its members are: the name of a `ModelKind`."""
+        return self._kind.name
 
     @property
-    def lenses(self) -> list[Lens]:
-        """The members of an ensemble of lenses."""
-        return [member.lens for member in self.members if isinstance(member, LensMember)]
-
-    @property
-    def pairs(self) -> list[Member]:
-        """The members of an ensemble of networks."""
-        return [member for member in self.members if isinstance(member, Member)]
+    def _kind(self) -> ModelKind:
+        return kind_of(tuple(self.members[0].parts))
 
     def check(self, cube: xr.Dataset, force_descriptors: bool = False) -> None:
         """Refuse a patient whose evidence is not what the networks were trained on.
@@ -153,24 +127,53 @@ class Model:
             )
 
     def predict(self, cube: xr.Dataset) -> pd.DataFrame:
-        """Mean over members: channel, p_nez, and the spread of p_nez over members.
+        """Mean over members: channel, p_nez, and the standard deviation of p_nez over members.
 
-        Of networks also p_prq and p_bcr.
+        Where members fuse two methods, also the mean of each (`p_prq`, `p_bcr`).
         """
         self.check(cube)
+        patient, methods = blind(cube), self._kind.methods
+        by_method = [
+            np.array([member.parts[method].p_nez(patient) for member in self.members])
+            for method in methods
+        ]
+        p_nez = self._kind.combine(by_method, self.weight)
         seen = cube["valid"].any(["seizure", "window"]).values
         columns: dict[str, Any] = {"channel": cube["channel"].values[seen].tolist()}
-        if self.kind == "lens":
-            table = contact_table(cube)
-            p_nez = np.array([lens.p_nez_of(table) for lens in self.lenses])
-        else:
-            prq = np.array([member.prq.p_nez(cube) for member in self.pairs])
-            bcr = np.array([member.bcr.p_nez(cube) for member in self.pairs])
-            columns |= {"p_prq": prq.mean(axis=0), "p_bcr": bcr.mean(axis=0)}
-            p_nez = fuse_scores(prq, bcr, self.weight)
-        columns |= {"p_nez": p_nez.mean(axis=0), "spread": p_nez.std(axis=0)}
-        order = ("channel", "p_nez", "p_prq", "p_bcr", "spread")
-        return pd.DataFrame({name: columns[name] for name in order if name in columns})
+        columns["p_nez"] = p_nez.mean(axis=0)
+        if len(methods) > 1:
+            means = (scores.mean(axis=0) for scores in by_method)
+            columns |= {f"p_{name}": mean for name, mean in zip(methods, means, strict=True)}
+        return pd.DataFrame(columns | {"spread": p_nez.std(axis=0)})
+
+    def score(self, patient: xr.Dataset) -> EnsembleScores:
+        """Scores of a patient, whose channels are all valid in some seizure, by every member."""
+        patient, kind = blind(patient), self._kind
+        by_method = [
+            part.opener.score_members([m.parts[part.method] for m in self.members], patient)
+            for part in kind.parts
+        ]
+        fused = kind.combine(by_method, self.weight)
+        shown = patient["valid"].any("window").values
+        means = (scores[:, 0].mean(axis=0) for scores in by_method)
+        return EnsembleScores(
+            members=fused[:, 0],
+            parts=dict(zip(kind.methods, means, strict=True)) if len(kind.parts) > 1 else {},
+            per_seizure=np.where(shown, fused.mean(axis=0)[1:], NEUTRAL),
+        )
+
+    def explain(self, patient: xr.Dataset, order: NDArray[np.int64]) -> Explanation | None:
+        """What moves the scores of the leading channels of `order`; None if not available."""
+        openers = {part.opener for part in self._kind.parts}
+        if len(openers) > 1:
+            return None
+        weights = self._kind.weights(self.weight)
+        members: list[Any] = [
+            (member.parts[method], weight / len(self.members))
+            for member in self.members
+            for method, weight in zip(self._kind.methods, weights, strict=True)
+        ]
+        return openers.pop().explain(members, blind(patient), order)
 
 
 def check_place(path: str | Path, force: bool = False) -> None:
@@ -194,11 +197,7 @@ def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
         "weight": model.weight,
         "descriptors": list(model.descriptors),
         "views": list(model.views),
-        "specs": {
-            name: getattr(first, name).network.tree()
-            for first in model.pairs[:1]
-            for name in NETWORKS
-        },
+        "specs": {name: spec for name, part in model[0].parts.items() if (spec := part.spec())},
         "members": [
             {"file": name, "seed": m.seed, "fold": m.fold}
             for name, m in zip(files, model.members, strict=True)
@@ -225,11 +224,12 @@ def open_model(path: str | Path) -> Model:
     """Open a model's folder or store; a changed byte or another format is refused."""
     path = fetched(path)
     tree = read_model_json(path)
-    members: list[Any] = []
+    members = []
     for about in tree["members"]:
         name = str(about["file"])
         content = _read(path, name, tree["sha256"].get(name, ""))
-        members.append(_unpack(content, tree, about, path / name))
+        parts = _unpack(content, tree, path / name)
+        members.append(Member(int(about["seed"]), str(about["fold"]), parts))
     _read(path, CARD, tree["sha256"].get(CARD, ""))
     return Model(
         members=tuple(members),
@@ -256,8 +256,8 @@ def read_model_json(path: Path) -> dict[str, Any]:
         ) from None
     if tree.get("format") != FORMAT:
         raise ModelError(
-            f"{path}: expected model format {FORMAT}, found {tree.get('format')!r}. Train anew, or "
-            "import the checkpoints anew."
+            f"{path}: expected model format {FORMAT}, found {tree.get('format')!r}. Train again, "
+            "or import the checkpoints again."
         )
     signature = str(tree.get("signature", "")).encode()
     blank = content.replace(signature, _UNSIGNED.encode()) if len(signature) == 64 else content
@@ -289,89 +289,40 @@ def _changed(folder: Path, name: str) -> ModelError:
     )
 
 
-def _pack(member: Member | LensMember) -> bytes:
-    if isinstance(member, LensMember):
-        return save(member.lens.tensors())
-    tensors: dict[str, Tensor] = {}
-    for name in NETWORKS:
-        branch: Branch = getattr(member, name)
-        tensors |= {
-            f"{name}.{k}": v.float().contiguous() for k, v in branch.network.state_dict().items()
+def _pack(member: Member) -> bytes:
+    """The tensors of a member; where it has two parts, named by the part's method."""
+    if len(member.parts) == 1:
+        return save(dict(next(iter(member.parts.values())).tensors()))
+    return save(
+        {
+            f"{method}{name if name[0] == ':' else '.' + name}": tensor
+            for method, part in member.parts.items()
+            for name, tensor in part.tensors().items()
         }
-        tensors[f"{name}:mean"] = torch.from_numpy(branch.standardizer.mean.copy())
-        tensors[f"{name}:scale"] = torch.from_numpy(branch.standardizer.scale.copy())
-    return save(tensors)
+    )
 
 
-def _unpack(
-    content: bytes, tree: Mapping[str, Any], about: Mapping[str, Any], who: Path
-) -> Member | LensMember:
-    if tree.get("kind") == "lens":
-        return LensMember(int(about["seed"]), str(about["fold"]), _lens(content, tree, who))
+def _unpack(content: bytes, tree: Mapping[str, Any], who: Path) -> dict[str, Predictor]:
+    """The fitted objects of a member, or one sentence about what is wrong with its file."""
+    kind, parts = KINDS[tree["kind"]], {}
     try:
         tensors = load(content)
-        branches = {name: _branch(name, tensors, tree["specs"][name]) for name in NETWORKS}
-    except Exception as error:  # safetensors and torch raise many kinds
+        for part in kind.parts:
+            spec, columns = tree["specs"].get(part.method, {}), (tree["descriptors"], tree["views"])
+            layout = Layout(part.method, spec, *map(tuple, columns))
+            own = _named(part.method, tensors) if len(kind.parts) > 1 else tensors
+            parts[part.method] = part.opener.open(own, layout)
+    except Exception as error:  # safetensors, torch and other packages raise many kinds
         lines = str(error).splitlines() or [type(error).__name__]
+        titles = " and ".join(part.title for part in kind.parts)
         raise ModelError(
-            f"{who}: expected the weights of both branches, found: {lines[0][:200]}."
+            f"{who}: expected weights of {titles}, found: {lines[0][:300]}. Train again, or copy "
+            "the model again from its source."
         ) from None
-    shape = (len(tree["views"]), len(tree["descriptors"]))
-    for branch in branches.values():
-        if branch.standardizer.mean.shape != shape:
-            raise ModelError(
-                f"{who}: expected descriptors and views for {branch.standardizer.mean.shape} means "
-                f"(view, descriptor), found {tree['descriptors']} and {tree['views']}. Train anew."
-            )
-    return Member(int(about["seed"]), str(about["fold"]), branches["prq"], branches["bcr"])
+    return parts
 
 
-def _lens(content: bytes, tree: Mapping[str, Any], who: Path) -> Lens:
-    shape = (len(PLACES), len(TERMS), len(tree["descriptors"]))
-    try:
-        lens = Lens.of(load(content))
-        right = lens.weight.shape == lens.mean.shape == shape
-        right = right and all(
-            bool(np.isfinite(part).all()) for part in (lens.weight, lens.mean, lens.intercept)
-        )
-    except Exception:  # safetensors and torch raise many kinds
-        right = False
-    if not right:
-        raise ModelError(
-            f"{who}: expected weights of a lens for {' x '.join(map(str, shape))} columns (place, "
-            "term, descriptor), found others. Train anew."
-        )
-    return lens
-
-
-def _branch(name: str, tensors: Mapping[str, Tensor], spec: Mapping[str, Any]) -> Branch:
-    network = NETWORKS[name].of(spec)
-    prefix = f"{name}."
-    network.load_state_dict(
-        {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    )
-    mean, scale = (tensors[f"{name}:{what}"].numpy() for what in ("mean", "scale"))
-    parts = (torch.from_numpy(mean), torch.from_numpy(scale), *network.state_dict().values())
-    if not all(bool(part.isfinite().all()) for part in parts):
-        raise ValueError("weights that are no finite numbers")
-    return Branch(network, Standardizer(mean, scale))
-
-
-def group_members(branches: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:
-    """Members from (name, seed, fold, branch); both branches of each seed and fold are needed."""
-    members: dict[tuple[int, str], dict[str, Branch]] = {}
-    for name, seed, fold, branch in branches:
-        member = members.setdefault((seed, fold), {})
-        if name in member:
-            raise ModelError(
-                f"model: expected {name} of seed {seed} fold {fold} once, found it twice."
-            )
-        member[name] = branch
-    for (seed, fold), member in members.items():
-        for name in NETWORKS:
-            if name not in member:
-                raise ModelError(
-                    f"model: expected both branches of seed {seed} fold {fold}, found no {name}. "
-                    "CDEL needs a PRQ and a BCR checkpoint of every seed and fold."
-                )
-    return tuple(Member(s, f, two["prq"], two["bcr"]) for (s, f), two in sorted(members.items()))
+def _named(method: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one part of a member, by their own names."""
+    own = {k.removeprefix(method): v for k, v in tensors.items() if k.startswith(method)}
+    return {k.removeprefix("."): v for k, v in own.items() if k[0] in ".:"}

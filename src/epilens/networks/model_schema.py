@@ -1,6 +1,6 @@
-"""What model.json may say, field by field: a malformed model is one sentence when it is opened.
+"""Fields of model.json: opening a malformed model raises one sentence.
 
-The signature shows that a model is what somebody wrote, not that it was written well.
+The signature shows that a model is unchanged since it was written, not that it is well-formed.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from epilens.core.errors import ModelError
+from epilens.networks.kinds import KINDS
 
 FORMAT = 2
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -75,11 +76,8 @@ class StoredBCR(Stored):
     quantile: Share
 
 
-class StoredNetworks(Stored):
-    """Settings of both branches."""
-
-    prq: StoredPRQ
-    bcr: StoredBCR
+SPECS: Mapping[str, type[Stored]] = {"prq": StoredPRQ, "bcr": StoredBCR}
+"""Settings of our networks; the class that opens another one checks its own."""
 
 
 class StoredFigures(Open):
@@ -134,33 +132,50 @@ class StoredModel(Stored):
     """model.json."""
 
     format: Literal[2]
-    kind: Literal["cdel", "lens"]
+    kind: Word
     threshold: Share
     weight: Share
     descriptors: Annotated[list[Word], Field(min_length=1, max_length=1000)]
     views: Annotated[list[Word], Field(min_length=1, max_length=100)]
-    specs: StoredNetworks | Nothing
+    specs: dict[str, dict[str, Any]]
     members: Annotated[list[StoredMember], Field(min_length=1, max_length=10_000)]
     about: StoredAbout
     assurance: StoredAssurance | Nothing = Nothing()
     sha256: dict[str, str]
     signature: str
 
+    @field_validator("kind")
+    @classmethod
+    def _installed(cls, kind: str) -> str:
+        if kind not in KINDS:
+            raise ValueError(f"kinds of models that are installed: {', '.join(KINDS)}")
+        return kind
+
     @model_validator(mode="after")
-    def _networks(self) -> StoredModel:
-        if self.kind == "cdel" and isinstance(self.specs, Nothing):
-            raise ValueError("specs must hold the settings of prq and bcr")
+    def _specs(self) -> StoredModel:
+        methods = KINDS[self.kind].methods
+        if stray := [name for name in self.specs if name not in methods]:
+            raise ValueError(f"specs contain {stray[0][:40]!r}, which is not a part of the model")
+        if lacking := [name for name in methods if name in SPECS and name not in self.specs]:
+            raise ValueError(f"specs must contain the settings of {lacking[0]}")
         return self
 
 
 def check_stored(tree: Mapping[str, Any], who: str) -> None:
-    """Refuse what is not as `epilens train` writes it, with the first place that is wrong."""
+    """Refuse what is not as `epilens train` writes it, with the first field that is wrong."""
+    _check(StoredModel, tree, who)
+    for name, spec in tree["specs"].items():
+        if name in SPECS:
+            _check(SPECS[name], spec, who, f"specs.{name}.")
+
+
+def _check(schema: type[BaseModel], tree: Any, who: str, prefix: str = "") -> None:
     try:
-        StoredModel.model_validate(tree)
+        schema.model_validate(tree)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(key) for key in first["loc"]) or "model.json"
+        place = prefix + ".".join(str(key) for key in first["loc"]) or "model.json"
         raise ModelError(
             f"{who}: expected a model as `epilens train` writes it, found {place} wrong "
-            f"({first['msg']}). Train anew, or copy the model again from its source."
+            f"({first['msg']}). Train again, or copy the model again from its source."
         ) from None

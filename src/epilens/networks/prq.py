@@ -13,7 +13,7 @@ from epilens.networks.encoder import (
     Batch,
     Encoder,
     EncoderSpec,
-    HeldDecision,
+    FrozenDecision,
     PatientNetwork,
     bce,
     masked_mean,
@@ -153,7 +153,7 @@ class PRQNet(PatientNetwork):
         a = self.base_head(self.encoder.context(z, m)).squeeze(-1)
         return a if self.tail is None else a + self.tail(z, m)
 
-    def hold(self, z: Tensor, m: Tensor) -> HeldDecision:
+    def freeze(self, z: Tensor, m: Tensor) -> FrozenDecision:
         """The tail's median and scale stay those of the patient."""
         tail = self.tail
         if tail is None:

@@ -16,7 +16,8 @@ from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer
 from epilens.io.safe_read import check_regular
-from epilens.networks.model import NETWORKS, Branch, Model, group_members
+from epilens.networks.branch import NETWORKS, Branch
+from epilens.networks.model import Member, Model
 from epilens.plan import FilterPlan, Plan
 
 _FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
@@ -198,3 +199,26 @@ def _renamed(name: str, state: Mapping[str, Tensor], ours: set[str]) -> dict[str
                 break
         renamed[key] = value
     return {key: value for key, value in renamed.items() if key in ours}
+
+
+def group_members(fits: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:
+    """Members of CDEL from (method, seed, fold, branch); both branches of each are needed."""
+    members: dict[tuple[int, str], dict[str, Branch]] = {}
+    for method, seed, fold, branch in fits:
+        parts = members.setdefault((seed, fold), {})
+        if method in parts:
+            raise ModelError(
+                f"model: expected {method} of seed {seed} fold {fold} once, found it twice."
+            )
+        parts[method] = branch
+    for (seed, fold), parts in members.items():
+        for method in NETWORKS:
+            if method not in parts:
+                raise ModelError(
+                    f"model: expected both branches of seed {seed} fold {fold}, found no {method}. "
+                    "CDEL needs a PRQ and a BCR checkpoint of every seed and fold."
+                )
+    return tuple(
+        Member(seed, fold, {method: parts[method] for method in NETWORKS})
+        for (seed, fold), parts in sorted(members.items())
+    )
