@@ -11,7 +11,8 @@ from recordings_to_review import write_edf
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of
 from epilens.data.runs import read_onsets
-from epilens.review.marks import MarkStore, PatientMarks
+from epilens.review.mark_store import MarkStore
+from epilens.review.marks import PatientMarks
 from epilens.review.session import open_session
 from epilens.review.start import make_review
 
@@ -25,15 +26,19 @@ def session(tmp_path):
     return open_session(cases_of([tmp_path / "in"], "P1"), tmp_path / "out")
 
 
+def parsed(tree):
+    return PatientMarks.from_json(tree, "marks", "Mark it again.")
+
+
 def marked(session, **changes):
     name = session.cases[0].files[0].name
     return {"files": {name: {"onsets": [ONSET | changes]}}, "bad": {"LB3": "by eye"}}
 
 
 def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(session):
-    book, name = MarkStore(session), session.cases[0].files[0].name
+    store, name = MarkStore(session), session.cases[0].files[0].name
     assert not (session.out / "onsets.tsv").exists()
-    book.write("sub-P1", marked(session), 0)
+    store.write("sub-P1", marked(session), 0)
     kept = json.loads((session.out / "sub-P1" / "review.json").read_text())
     assert kept["revision"] == 1
     assert kept["files"][name]["onsets"][0]["onset_s"] == 60.123
@@ -59,7 +64,7 @@ def test_the_folder_is_complete_again_after_a_kill_between_two_files(session):
     (session.out / "sub-P1" / "channels.tsv").write_text("old")
     (session.out / "sub-P1" / ".review.json.halfwritten").write_text("{")
     again = MarkStore(session)
-    assert again.marks("sub-P1").bad == {"LB3": "by eye"}
+    assert again.read("sub-P1").bad == {"LB3": "by eye"}
     assert "60.123" in (session.out / "onsets.tsv").read_text()
     assert "LB3" in (session.out / "sub-P1" / "channels.tsv").read_text()
 
@@ -68,9 +73,9 @@ def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tm
     MarkStore(session).write("sub-P1", marked(session), 0)
     write_edf(tmp_path / "other.edf", seconds=20)
     other = open_session(cases_of([tmp_path / "other.edf"], "P2"), session.out)
-    book = MarkStore(other)
+    store = MarkStore(other)
     name = other.cases[0].files[0].name
-    book.write("sub-P2", {"files": {name: {"onsets": [{"onset_s": 5}]}}}, 0)
+    store.write("sub-P2", {"files": {name: {"onsets": [{"onset_s": 5}]}}}, 0)
     assert set(read_onsets(session.out / "onsets.tsv").values()) == {60.123, 5.0}
 
 
@@ -94,7 +99,7 @@ def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tm
 )
 def test_what_is_no_mark_is_refused(session, changes, why):
     with pytest.raises(DataError, match=why):
-        PatientMarks.of(marked(session, **changes))
+        parsed(marked(session, **changes))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_what_is_no_mark_is_refused(session, changes, why):
 )
 def test_what_are_no_marks_of_a_patient_is_refused(tree, why):
     with pytest.raises(DataError, match=why):
-        PatientMarks.of(tree)
+        parsed(tree)
 
 
 def test_onsets_of_one_seizure_are_refused_and_told(session):
@@ -119,13 +124,13 @@ def test_onsets_of_one_seizure_are_refused_and_told(session):
     with pytest.raises(
         DataError, match=r"at least 10 s apart, found onsets at 60\.123 and 66\.000"
     ):
-        PatientMarks.of(tree)
+        parsed(tree)
 
 
 def test_hostile_names_stay_text_in_the_tables(session):
     names = ["=HYPERLINK(0)1", "A\t1\nB", "<img src=x>"]
-    book = MarkStore(session)
-    book.write("sub-P1", marked(session, first=names) | {"bad": dict.fromkeys(names, "mains")}, 0)
+    store = MarkStore(session)
+    store.write("sub-P1", marked(session, first=names) | {"bad": dict.fromkeys(names, "mains")}, 0)
     lines = (session.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert len(lines) == 4
     assert all(len(line.split("\t")) == 3 for line in lines)

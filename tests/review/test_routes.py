@@ -9,7 +9,7 @@ from asking import asked, sent, told
 from patients_to_run import plain_files
 
 from epilens.data.discovery import cases_of
-from epilens.review.marks import MarkStore
+from epilens.review.mark_store import MarkStore
 from epilens.review.rankers import find_ranker, list_rankers
 from epilens.review.service import Service
 from epilens.review.session import open_session
@@ -28,7 +28,7 @@ def server(tmp_path_factory):
         service = Service(session, MarkStore(session))
         for revision, onset_s in enumerate((40.0, 50.0)):
             tree = {"files": {name: {"onsets": [{"onset_s": onset_s}]} for name in files}}
-            service.book.write("sub-P1", tree, revision)
+            service.mark_store.write("sub-P1", tree, revision)
             order = service.order("sub-P1", find_ranker(list_rankers(), METHOD))
             work(service.runs("sub-P1").begin(order.asked), order)
         yield opened

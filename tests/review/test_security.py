@@ -14,11 +14,11 @@ from starlette.routing import Route
 
 from epilens.core.errors import DataError
 from epilens.review.security import RequestLimits
-from epilens.review.server import LocalServer, data, posted
+from epilens.review.server import LocalServer, json_response, read_json_body
 
 
 async def echo(request):
-    return data(await posted(request))
+    return json_response(await read_json_body(request))
 
 
 def fails(request):

@@ -1,4 +1,4 @@
-"""A notebook loses nothing: revisions, whole files, one process."""
+"""A session: its folder belongs to one process, its index lists the patients."""
 
 from __future__ import annotations
 
@@ -9,66 +9,11 @@ import sys
 import pytest
 from asking import asked, told
 
-from epilens.core.errors import DataError, EpilensError
+from epilens.core.errors import EpilensError
 from epilens.data.discovery import cases_of
 from epilens.io.locks import lock_folder
-from epilens.review.server import ConflictError
-from epilens.review.session import Document, open_session
+from epilens.review.session import open_session
 from epilens.review.start import make_review
-
-
-def only_numbers(tree):
-    if any(not isinstance(value, int) for value in tree.values()):
-        raise DataError("numbers: expected numbers, found another value. Send numbers.")
-    return tree
-
-
-@pytest.fixture
-def notebook(tmp_path):
-    return Document(tmp_path / "folder" / "review.json", only_numbers)
-
-
-def test_a_notebook_counts_its_changes(notebook):
-    assert notebook.read().revision == 0
-    assert notebook.write({"a": 1}, 0).revision == 1
-    assert notebook.write({"a": 2}, 1).revision == 2
-    again = Document(notebook.path, only_numbers).read()
-    assert (again.revision, again.tree) == (2, {"a": 2})
-
-
-def test_a_change_of_an_older_revision_is_refused_and_changes_nothing(notebook):
-    notebook.write({"a": 1}, 0)
-    with pytest.raises(ConflictError, match="another tab was faster"):
-        notebook.write({"a": 5}, 0)
-    assert notebook.read().tree == {"a": 1}
-
-
-def test_what_may_not_be_kept_is_refused_and_changes_nothing(notebook):
-    notebook.write({"a": 1}, 0)
-    with pytest.raises(DataError, match="expected numbers"):
-        notebook.write({"a": "x"}, 1)
-    assert notebook.read().revision == 1
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}', '{"revision": "1"}', '{"revision": 0}'])
-def test_a_damaged_notebook_is_told_and_not_overwritten(notebook, text):
-    notebook.write({"a": 1}, 0)
-    notebook.path.write_text(text)
-    with pytest.raises(DataError, match=r"review\.json: expected"):
-        notebook.write({"a": 2}, 1)
-    assert notebook.path.read_text() == text
-
-
-def test_a_full_disk_is_told(notebook, monkeypatch):
-    notebook.write({"a": 1}, 0)
-
-    def full(*given):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("epilens.review.session.write_atomically", full)
-    with pytest.raises(DataError, match="expected room for it, found: No space left"):
-        notebook.write({"a": 2}, 1)
-    assert notebook.read().tree == {"a": 1}
 
 
 def test_a_second_process_is_kept_out(tmp_path, tiny):

@@ -24,7 +24,7 @@ from epilens.data.sidecars import natural
 from epilens.report.derivative import DISCLAIMER
 from epilens.report.markup import as_text
 from epilens.review.security import FOREIGN, OWN
-from epilens.review.server import LocalServer, markup
+from epilens.review.server import LocalServer, html_response
 
 _PAGE = re.compile(r"sub-[A-Za-z0-9]{1,40}")
 _LARGEST_SIDECAR = 5_000_000
@@ -40,7 +40,7 @@ def reports(folder: Path) -> list[str]:
 def page_routes(folder: Path) -> list[BaseRoute]:
     """The index and the pages of a folder."""
     return [
-        Route("/", lambda request: markup(index(folder), OWN)),
+        Route("/", lambda request: html_response(index(folder), OWN)),
         Route("/{name}.html", lambda request: show_page(folder, request)),
     ]
 
@@ -50,7 +50,7 @@ def show_page(folder: Path, request: Request) -> Response:
     name = request.path_params["name"]
     if name not in reports(folder):
         raise HTTPException(404)
-    return markup((folder / f"{name}.html").read_text(encoding="utf-8"), FOREIGN)
+    return html_response((folder / f"{name}.html").read_text(encoding="utf-8"), FOREIGN)
 
 
 def make_view(folder: str | Path, port: int = 0) -> LocalServer:

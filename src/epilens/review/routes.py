@@ -13,11 +13,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, ReadingError
+from epilens.review.errors import ConflictError, NotFoundError
 from epilens.review.reading_export import as_table, as_tree, page_with_readings, write_readings
 from epilens.review.readings import SupersededError, initials, judgement_of
 from epilens.review.runs import ReviewRun
 from epilens.review.security import FOREIGN
-from epilens.review.server import ConflictError, NotFoundError, data, markup, page, posted
+from epilens.review.server import html_response, json_response, read_json_body, static_page
 from epilens.review.service import (
     Service,
     comparison_to_json,
@@ -40,18 +41,18 @@ def service_routes(service: Service) -> list[BaseRoute]:
 
     def post(change: Change) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
-            tree = await posted(request)
-            return data(await run_in_threadpool(change, service, tree))
+            tree = await read_json_body(request)
+            return json_response(await run_in_threadpool(change, service, tree))
 
         return answer
 
     return [
-        Route("/patient", lambda request: page("patient")),
+        Route("/patient", lambda request: static_page("patient")),
         Route("/api/choices", get(_choices)),
         Route("/api/runs", get(_runs)),
         Route("/api/compare", get(_compare)),
         Route("/api/readings", get(_readings)),
-        Route("/api/queue", get(lambda service, request: data(queue_to_json(service)))),
+        Route("/api/queue", get(lambda service, request: json_response(queue_to_json(service)))),
         Route("/run/{code}/{number}.html", get(_page)),
         Route("/export/{code}/{number}/{name}", get(_export)),
         Route("/api/run", post(_start), methods=["POST"]),
@@ -63,28 +64,30 @@ def service_routes(service: Service) -> list[BaseRoute]:
 
 def _choices(service: Service, request: Request) -> Response:
     # Where a model lies is nobody's business: its id is enough.
-    return data([{k: v for k, v in asdict(c).items() if k != "source"} for c in service.choices])
+    return json_response(
+        [{k: v for k, v in asdict(c).items() if k != "source"} for c in service.choices]
+    )
 
 
 def _runs(service: Service, request: Request) -> Response:
-    return data(runs_to_json(service, _asked(request, "case")))
+    return json_response(runs_to_json(service, _asked(request, "case")))
 
 
 def _compare(service: Service, request: Request) -> Response:
     code = _asked(request, "case")
     old, new = (service.run(code, _asked(request, which)) for which in ("old", "new"))
-    return data(comparison_to_json(old, new, service.shown(code)))
+    return json_response(comparison_to_json(old, new, service.shown(code)))
 
 
 def _readings(service: Service, request: Request) -> Response:
     run = service.run(_asked(request, "case"), _asked(request, "run"))
     reader = request.query_params.get("reader", "")
-    return data(readings_to_json(service, run, initials(reader) if reader else ""))
+    return json_response(readings_to_json(service, run, initials(reader) if reader else ""))
 
 
 def _page(service: Service, request: Request) -> Response:
     """The page of a run, in an origin of its own."""
-    return markup(_text_of(_of_path(service, request)), FOREIGN)
+    return html_response(_text_of(_of_path(service, request)), FOREIGN)
 
 
 _EXPORTS = {
@@ -113,7 +116,7 @@ def _export(service: Service, request: Request) -> Response:
     else:
         text = page_with_readings(_text_of(run), readings, run.number, contacts)
     saved = f"{run.asked.patient}_run-{run.number}_{name}"
-    response = markup(text, FOREIGN)
+    response = html_response(text, FOREIGN)
     response.headers["content-type"] = _EXPORTS[name] + "; charset=utf-8"
     response.headers["content-disposition"] = f'attachment; filename="{saved}"'
     return response

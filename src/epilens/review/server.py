@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
+from epilens.review.errors import ConflictError, NotFoundError
 from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 
 _STATIC = files("epilens.review") / "static"
@@ -35,31 +36,23 @@ _KINDS = {
 }
 
 
-class ConflictError(EpilensError):
-    """Somebody else wrote in the meantime."""
-
-
-class NotFoundError(EpilensError):
-    """What was asked for is not there."""
-
-
-def page(name: str) -> Response:
+def static_page(name: str) -> Response:
     """A page of static/ under the policy of our own pages."""
-    return markup((_STATIC / f"{name}.html").read_text(encoding="utf-8"), OWN)
+    return html_response((_STATIC / f"{name}.html").read_text(encoding="utf-8"), OWN)
 
 
-def markup(text: str, policy: str) -> Response:
+def html_response(text: str, policy: str) -> Response:
     """Markup under a policy (see `gate`)."""
     return Response(text, media_type="text/html", headers={"content-security-policy": policy})
 
 
-def data(tree: Any, status: int = 200) -> Response:
+def json_response(tree: Any, status: int = 200) -> Response:
     """JSON."""
     text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(text, status, media_type="application/json")
 
 
-async def posted(request: Request) -> dict[str, Any]:
+async def read_json_body(request: Request) -> dict[str, Any]:
     """The JSON object that was sent."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise EpilensError("request: expected application/json, found another type. Send JSON.")
@@ -90,19 +83,19 @@ def _bad_input(request: Request, error: Exception) -> Response:
         if isinstance(error, NotFoundError)
         else 400
     )
-    return data({"error": str(error)}, status)
+    return json_response({"error": str(error)}, status)
 
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return data(
+    return json_response(
         {"error": "Not here." if error.status_code == 404 else error.detail}, error.status_code
     )
 
 
 def _defect(request: Request, error: Exception) -> Response:
     # The text of an unforeseen error can hold paths and names.
-    return data({"error": f"Failed unexpectedly ({type(error).__name__})."}, 500)
+    return json_response({"error": f"Failed unexpectedly ({type(error).__name__})."}, 500)
 
 
 def application(routes: Sequence[BaseRoute]) -> Starlette:

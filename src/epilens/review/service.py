@@ -12,14 +12,14 @@ from epilens.data.contacts import contact_of, short_names
 from epilens.review.agreement import Agreement
 from epilens.review.batch import Batch, Work
 from epilens.review.comparison import compare
+from epilens.review.errors import NotFoundError
 from epilens.review.jobs import RunProcesses
-from epilens.review.marks import MarkStore
+from epilens.review.mark_store import MarkStore
 from epilens.review.rankers import Ranker, find_ranker, list_rankers
 from epilens.review.reading_export import agreements, in_words
 from epilens.review.readings import Reading, ReadingStore
 from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
 from epilens.review.runs import PatientRuns, ReviewRun, differences
-from epilens.review.server import NotFoundError
 from epilens.review.session import Session
 
 
@@ -28,7 +28,7 @@ class Service:
     """Everything that is run and read at a desk."""
 
     session: Session
-    book: MarkStore
+    mark_store: MarkStore
 
     @cached_property
     def jobs(self) -> RunProcesses:
@@ -51,11 +51,9 @@ class Service:
 
     def marks(self, code: str) -> RunMarks:
         """What is marked for a patient now."""
-        marked = self.book.marks(code)
-        onsets_s = {
-            name: tuple(mark.onset_s for mark in file.onsets) for name, file in marked.files.items()
-        }
-        return RunMarks(onsets_s, tuple(marked.bad))
+        marks = self.mark_store.read(code)
+        onsets_s = {name: marks.onsets_s(name) for name in marks.files}
+        return RunMarks(onsets_s, tuple(marks.bad))
 
     def runs(self, code: str) -> PatientRuns:
         """The runs of a patient."""

@@ -1,4 +1,4 @@
-"""`epilens review PATIENT… --out DIR`: see the traces, mark, run, read and sign in the browser."""
+"""`epilens review PATIENT… --out DIR`: view traces, mark, run, read and sign in the browser."""
 
 from __future__ import annotations
 
@@ -12,54 +12,61 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import EpilensError
-from epilens.data.discovery import Case, TraceFile
+from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
 from epilens.report.derivative import DISCLAIMER
-from epilens.review.marks import FileMarks, MarkStore, PatientMarks
+from epilens.review.mark_store import MarkStore
+from epilens.review.marks import PatientMarks
 from epilens.review.routes import service_routes
-from epilens.review.server import LocalServer, data, page
+from epilens.review.server import LocalServer, json_response, static_page
 from epilens.review.service import Service
 from epilens.review.session import Session, open_session
 from epilens.review.traces import trace_routes
 
 
-def index_routes(session: Session, book: MarkStore) -> list[BaseRoute]:
-    """The index: patients, their recordings, and what is marked."""
+def index_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
+    """Return the routes of the index: patients, their recordings and marks."""
 
     def cases(request: Request) -> Response:
-        told = [_told(case, book.marks(case.code)) for case in session.cases]
-        return data({"disclaimer": DISCLAIMER, "cases": told})
+        patients = [_case_to_json(case, mark_store) for case in session.cases]
+        return json_response({"disclaimer": DISCLAIMER, "cases": patients})
 
-    return [Route("/", lambda request: page("index")), Route("/api/cases", cases)]
-
-
-def _told(case: Case, marks: PatientMarks) -> dict[str, Any]:
-    files = [_told_file(file, marks.files.get(file.name, FileMarks())) for file in case.files]
-    return {"code": case.code, "files": files, "bad": len(marks.bad)}
+    return [Route("/", lambda request: static_page("index")), Route("/api/cases", cases)]
 
 
-def _told_file(file: TraceFile, marks: FileMarks) -> dict[str, Any]:
-    there, onsets = file.path is not None, [mark.onset_s for mark in marks.onsets]
-    told = {"name": file.name, "shown": file.shown, "there": there, "ictal": file.ictal}
-    return told | {"onsets_s": onsets}
+def _case_to_json(case: Case, mark_store: MarkStore) -> dict[str, Any]:
+    """Return a patient for the index; one whose marks are damaged is listed with the reason."""
+    problem = mark_store.problem(case.code)
+    marks = PatientMarks() if problem else mark_store.read(case.code)
+    files = [
+        {
+            "name": file.name,
+            "shown": file.shown,
+            "there": file.path is not None,
+            "ictal": file.ictal,
+            "onsets_s": list(marks.onsets_s(file.name)),
+        }
+        for file in case.files
+    ]
+    return {"code": case.code, "files": files, "bad": len(marks.bad), "problem": problem}
 
 
 def make_review(session: Session, port: int = 0) -> LocalServer:
-    """A server of the whole application that is ready to run: the routes of its parts."""
-    book = MarkStore(session)
-    service = Service(session, book)
-    routes = [*index_routes(session, book), *trace_routes(session, book), *service_routes(service)]
-    return LocalServer(routes, port)
+    """Return a server of the whole application, ready to run."""
+    mark_store = MarkStore(session)
+    service = Service(session, mark_store)
+    index, traces = index_routes(session, mark_store), trace_routes(session, mark_store)
+    return LocalServer([*index, *traces, *service_routes(service)], port)
 
 
 def review(
-    cases: Sequence[Case], out: Path, models: Sequence[Path], port: int, tell: Callable[[str], None]
+    cases: Sequence[Case], out: Path, models: Sequence[Path], port: int, echo: Callable[[str], None]
 ) -> None:
-    """Serve until the user stops it; one process at a time has the folder."""
+    """Serve until the user stops it; only one process may use the folder at a time."""
     if find_spec("tsdownsample") is None:
         raise EpilensError(
             "review: expected the package tsdownsample, found none. Install epilens[review]."
         )
     session = open_session(cases, out, models)
     with lock_folder(session.out):
-        make_review(session, port).serve(tell)
+        make_review(session, port).serve(echo)

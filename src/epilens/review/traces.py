@@ -17,37 +17,37 @@ from starlette.routing import BaseRoute, Route
 from epilens.core.errors import DataError, EpilensError
 from epilens.report.derivative import DISCLAIMER
 from epilens.review.display import MONTAGES, DisplaySettings, MontageRows, Screen, rows_of, screen
-from epilens.review.marks import MarkStore
+from epilens.review.mark_store import MarkStore
 from epilens.review.recording_cache import CachedRecording, RecordingCache
-from epilens.review.server import data, page, posted
-from epilens.review.session import DocumentRevision, Session
+from epilens.review.server import json_response, read_json_body, static_page
+from epilens.review.session import Session
 
 _SHORTEST_S, _LONGEST_S = 0.05, 120.0
 _MOST_COLUMNS = 8000
 _MOST_EVENTS = 2000
 
 
-def trace_routes(session: Session, book: MarkStore) -> list[BaseRoute]:
+def trace_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
     """The viewer of a desk; `book` has the marks."""
-    traces = Traces(RecordingCache(session), book)
+    traces = Traces(RecordingCache(session), mark_store)
     here = "/api/case/{code}/file/{name}"
     return [
-        Route("/trace", lambda request: page("trace")),
+        Route("/trace", lambda request: static_page("trace")),
         Route(f"{here}/about", traces.about),
         Route(f"{here}/screen", traces.screen),
         Route(f"{here}/overview", traces.overview),
         Route(f"{here}/events", traces.events),
         Route(f"{here}/suggestions", traces.suggestions),
-        Route("/api/case/{code}/marks", _saying(book), methods=["GET"]),
-        Route("/api/case/{code}/marks", _changing(book), methods=["POST"]),
+        Route("/api/case/{code}/marks", _get_marks(mark_store), methods=["GET"]),
+        Route("/api/case/{code}/marks", _post_marks(mark_store), methods=["POST"]),
     ]
 
 
 class Traces:
     """What the viewer asks for."""
 
-    def __init__(self, cache: RecordingCache, book: MarkStore):
-        self._cache, self._book = cache, book
+    def __init__(self, cache: RecordingCache, mark_store: MarkStore):
+        self._cache, self._mark_store = cache, mark_store
 
     def _opened(self, request: Request) -> CachedRecording:
         return self._cache.take(request.path_params["code"], request.path_params["name"])
@@ -56,7 +56,7 @@ class Traces:
         """Rows of each montage, length, rate."""
         opened = self._opened(request).opened
         rows = {montage: told for montage in MONTAGES if (told := _rows(opened, montage))}
-        return data(
+        return json_response(
             {
                 "disclaimer": DISCLAIMER,
                 "code": request.path_params["code"],
@@ -87,7 +87,7 @@ class Traces:
         seconds = _number(query.get("seconds", "10"), _SHORTEST_S, _LONGEST_S)
         bad = opened.bad
         if montage == "average":
-            bad = bad | set(self._book.marks(request.path_params["code"]).bad)
+            bad = bad | set(self._mark_store.read(request.path_params["code"]).bad)
         rows = rows_of(opened, montage, bad)
         with self._cache.foreground.first():
             made = screen(opened, rows, look, (start_s, seconds), columns)
@@ -107,7 +107,7 @@ class Traces:
         told = [
             {"onset_s": e.onset_s, "duration_s": e.duration_s, "text": e.text[:200]} for e in events
         ]
-        return data({"events": told, "left_off": len(found) - len(events)})
+        return json_response({"events": told, "left_off": len(found) - len(events)})
 
     def suggestions(self, request: Request) -> Response:
         """Onsets and bad contacts that the signal suggests, so far."""
@@ -120,27 +120,24 @@ class Traces:
             {"channel": one.channel, "what": one.what, "words": one.words} for one in told.channels
         ]
         tree = {"onsets": onsets, "channels": channels, "done": told.done}
-        return data(tree | {"share": told.share, "problem": told.problem})
+        return json_response(tree | {"share": told.share, "problem": told.problem})
 
 
-def _saying(book: MarkStore) -> Callable[[Request], Response]:
-    return lambda request: data(_with_revision(book.read(request.path_params["code"])))
+def _get_marks(mark_store: MarkStore) -> Callable[[Request], Response]:
+    return lambda request: json_response(mark_store.read(request.path_params["code"]).to_json())
 
 
-def _changing(book: MarkStore) -> Any:
+def _post_marks(mark_store: MarkStore) -> Any:
     async def change(request: Request) -> Response:
-        tree = await posted(request)
+        tree = await read_json_body(request)
         revision = tree.pop("revision", None)
         if not isinstance(revision, int) or isinstance(revision, bool):
             raise EpilensError("marks: expected the revision of the change, found none. Reload.")
         code = request.path_params["code"]
-        return data(_with_revision(await run_in_threadpool(book.write, code, tree, revision)))
+        marks = await run_in_threadpool(mark_store.write, code, tree, revision)
+        return json_response(marks.to_json())
 
     return change
-
-
-def _with_revision(noted: DocumentRevision) -> dict[str, Any]:
-    return {"revision": noted.revision} | noted.tree
 
 
 def _rows(opened: Any, montage: str) -> dict[str, Any] | None:

@@ -12,7 +12,8 @@ function link(code, file) {
 function row(one) {
   const marked = one.files.reduce((sum, file) => sum + file.onsets_s.length, 0);
   const words = [marked ? `${marked} onset${marked > 1 ? 's' : ''} marked` : 'not reviewed', one.bad ? `${one.bad} bad contact${one.bad > 1 ? 's' : ''}` : ''];
-  const state = el('td', { 'data-title': 'State', id: `state-${one.code}` }, words.filter(Boolean).join(', '));
+  const summary = one.problem ? el('div', { class: 'problem' }, one.problem) : words.filter(Boolean).join(', ');
+  const state = el('td', { 'data-title': 'State', id: `state-${one.code}` }, summary);
   return el('tr', { id: `case-${one.code}` }, el('td', { 'data-title': 'Patient' }, one.code),
     el('td', { 'data-title': 'Recordings' }, el('ul', {}, ...one.files.map((file) => link(one.code, file)))), state);
 }
