@@ -44,7 +44,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/ty check
-	$(BIN)/codespell src tests docs benchmarks changes README.md CONTRIBUTING.md
+	$(BIN)/codespell src tests docs benchmarks tools changes README.md CONTRIBUTING.md
 
 check: lint
 	$(MAKE) audit
@@ -59,9 +59,9 @@ bench: $(READY)
 
 # Tutorials are executed while the pages are made; what they write stays in build/.
 docs: $(READY)
-	$(BIN)/python -m epilens.report.decisions docs/decisions.md
+	$(BIN)/python -m tools.decisions docs/decisions.md
 	rm -rf build/tutorials && mkdir -p $(addprefix build/tutorials/,demo own patient method)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict --quiet
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$$PYTHONPATH" $(BIN)/mkdocs build --strict --quiet
 	@! grep -rl "Traceback (most recent call last)" site/tutorials site/reference || (echo "a tutorial failed"; exit 1)
 	@echo site/index.html
 

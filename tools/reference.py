@@ -1,6 +1,6 @@
-"""The reference pages of the documentation, made from what there is: verbs, plan, registries.
+"""Reference pages of the documentation, generated from the verbs, the plan and the registries.
 
-Nothing is listed twice: a verb, field or row that is added is documented by being there.
+A verb, field or row that is added appears without another edit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def verbs(app: Typer) -> str:
-    """Every verb of the command line: what it does, what it takes."""
+    """Every verb of the command line with its arguments and options."""
     from typer.main import get_command
 
     parts = []
@@ -34,7 +34,7 @@ def verbs(app: Typer) -> str:
 
 
 def _commands(name: str, command: Any) -> Iterator[tuple[str, Command]]:
-    """Verbs with their whole names; groups are opened."""
+    """Verbs with their full names, those of groups too."""
     inner = getattr(command, "commands", None)
     if inner is None:
         yield name, command
@@ -93,23 +93,23 @@ def _fields(prefix: str, fields: Any) -> str:
 
 def _value(default: Any) -> str:
     if isinstance(default, tuple | list):
-        inside = ", ".join(_value(one) for one in default)
+        inside = ", ".join(map(_value, default))
         return f"[{inside}]" if len(inside) < 120 else f"[{len(default)} names]"
     return f'"{default}"' if isinstance(default, str) else str(default).lower()
 
 
-def rows_of(what: str) -> str:
+def registry_table(registry: str) -> str:
     """A registry as a table: `methods`, `descriptors`, `datasets` or `analyses`.
 
-    What differs from computer to computer is in `epilens list`, not here.
+    Columns that differ between computers are in `epilens list` only.
     """
-    columns, rows = LISTINGS[what]()
-    kept = [i for i, column in enumerate(columns) if column not in _OF_THIS_COMPUTER]
+    columns, rows = LISTINGS[registry]()
+    kept = [i for i, column in enumerate(columns) if column not in _LOCAL_COLUMNS]
     named = [(f"`{row[0]}`", *(str(row[i] or "") for i in kept[1:])) for row in rows]
     return _table([columns[i] for i in kept], named)
 
 
-_OF_THIS_COMPUTER = ("installed", "weights")
+_LOCAL_COLUMNS = ("installed", "weights")
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

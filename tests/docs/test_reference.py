@@ -1,4 +1,4 @@
-"""The reference pages hold everything that there is, because they are made from it."""
+"""The reference pages contain every verb, field and row, because they are made from them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from tools import reference
 from typer.main import get_command
 
 from epilens.cli import app
 from epilens.plan import Plan, Section
-from epilens.report import reference
 from epilens.report.listings import LISTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,13 +48,13 @@ def test_every_field_of_the_plan_is_documented_with_its_default(name):
 
 @pytest.mark.parametrize("what", LISTINGS)
 def test_every_row_of_a_registry_is_documented(what):
-    page = reference.rows_of(what)
+    page = reference.registry_table(what)
     _, rows = LISTINGS[what]()
     assert all(f"| `{row[0]}` |" in page for row in rows)
 
 
-def test_the_pages_tell_nothing_of_the_computer_that_made_them():
-    page = reference.rows_of("methods")
+def test_the_pages_contain_nothing_about_the_computer_that_made_them():
+    page = reference.registry_table("methods")
     assert page.splitlines()[0] == "| name | title | reads | needs | reference | from |"
     assert "None" not in page
 

@@ -1,4 +1,4 @@
-"""What every row of a method is set to, as Markdown: the generated part of docs/decisions.md."""
+"""Settings of every method as Markdown: the generated part of docs/decisions.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"
 
 
 def settings_table() -> str:
-    """One line per method of the package: all that its fit uses beside the plan."""
+    """One line per method of the package: everything that its fit uses besides the plan."""
     lines = ["| method | settings |", "|---|---|"]
     for name, method in METHODS.items():
         if METHODS.origin(name).package == "epilens":
@@ -25,7 +25,7 @@ def settings_table() -> str:
 
 
 def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Names and values of nested settings; the name of their class tells a reader nothing."""
+    """Names and values of nested settings, without the names of their classes."""
     for key, value in tree.items():
         if key == "settings" and not prefix:
             continue
@@ -36,7 +36,7 @@ def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def with_settings(page: str) -> str:
-    """The page with its generated part as the code has it now."""
+    """The page with its generated part renewed."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{settings_table()}{END}{after}"

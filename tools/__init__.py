@@ -1,0 +1,1 @@
+"""Generators of documentation pages; they are not part of the package that users install."""
