@@ -1,13 +1,13 @@
 """`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
 
 Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
-several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning`
-trains for about half an hour and takes options (`learning --help`); `fuzz [--inputs N]` damages
-inputs of every reader, and goes on where it stopped; `standing RUN COHORT` and `candidates RUN
-CUBES` look at finished runs on simulated cohorts; `kills [SECONDS]` kills commands at random
-moments; `scale [SHAPE …]` measures workers and carries that to 10⁶ patients;
-`soak [SECONDS]` works on and on, and looks for growth; `faults` kills, restarts, fills and stops
-parts of a Dask cluster. `labels [ROOT…]` compares onset zones and resections in sidecars.
+several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning
+[FOLDER]` trains networks with changed settings; `fuzz [--inputs N]` damages inputs of every reader
+and resumes where it stopped; `standing RUN COHORT` looks at a finished run on a simulated cohort;
+`kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]` measures workers and
+extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks for growth; `faults`
+kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]` compares onset zones and
+resections in sidecars.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking", "contact_features")
-LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing", "candidates")
+LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels")
-WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "candidates", "kills", "scale", "soak")
+WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "kills", "scale", "soak")
 WITH_ARGUMENTS += ("labels",)
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"

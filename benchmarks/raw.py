@@ -19,12 +19,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from epilens.data.bids import read_bids
+from benchmarks.learning import simulated_cubes
 from epilens.evaluation.scoring import score
-from epilens.evidence.store import describe_cohort
 from epilens.methods import stores_of
 from epilens.plan import Plan
-from epilens.simulation import simulate
 
 METHODS = ("seegnet", "seegformer", "timeconv-cnn", "clap")
 SHARES = {"seegnet": 0.4, "seegformer": 0.25, "timeconv-cnn": 0.2, "clap": 0.15}
@@ -58,10 +56,7 @@ def prepare(folder: Path) -> Plan:
     )
     if not (folder / "pretrained" / "clap-htsat-fused" / "model.safetensors").exists():
         random_checkpoints(folder / "pretrained")
-    if not (folder / "cohort").exists():
-        simulate(folder / "cohort", "demo", 0)
-    parts = [read_bids(p, "simulated") for p in sorted((folder / "cohort").iterdir()) if p.is_dir()]
-    describe_cohort(parts, folder / "cubes", plan, 2, stores_of(METHODS))
+    simulated_cubes(folder, plan, seed=0, stores=stores_of(METHODS))
     (folder / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     return plan
 
