@@ -102,7 +102,7 @@ def _processor_s() -> float:
 
 def largest_page() -> float:
     """Megabytes of the largest page that was asked for."""
-    from epilens.localization import localize
+    from epilens.report.localize import localize
 
     parts = [
         make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)

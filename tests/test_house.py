@@ -49,7 +49,19 @@ def imports_of(path: Path) -> set[str]:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names |= module_named(node.value)
     return names
+
+
+def module_named(text: str) -> set[str]:
+    """The module that a string names, as `import_module` or `module:attribute` take it."""
+    match = re.fullmatch(r"(epilens(?:\.\w+)+)(?::\w+)?", text)
+    if match is None:
+        return set()
+    parts = match[1].split(".")[1:]
+    place = SOURCE.joinpath(*parts)
+    return {match[1]} if place.is_dir() or place.with_suffix(".py").is_file() else set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -62,6 +74,13 @@ def test_a_room_imports_only_from_rooms_to_its_left(path):
             other = name.split(".")[1]
             assert other in ROOMS, f"{path.name} imports {name}, which is in no known room"
             assert ROOMS.index(other) <= ROOMS.index(room), f"{path.name} imports {name}"
+
+
+def test_the_layering_sees_modules_that_strings_name(tmp_path):
+    (tmp_path / "hidden.py").write_text(
+        'import_module("epilens.report.page")\nX = "epilens.networks.lens:Lens"\nY = "epilens"\n'
+    )
+    assert imports_of(tmp_path / "hidden.py") == {"epilens.report.page", "epilens.networks.lens"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from epilens.evidence.descriptors import descriptors
     from epilens.evidence.files import Cohort, open_cohort
     from epilens.evidence.views import views
-    from epilens.localization import localize
     from epilens.networks.bcr import BCRNet
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
+    from epilens.report.localize import localize
 
 __version__ = "0.2.0"
 
@@ -39,7 +39,7 @@ _HOME = {
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
-    "localize": "epilens.localization",
+    "localize": "epilens.report.localize",
     "open_cohort": "epilens.evidence.files",
     "open_run": "epilens.evaluation.run",
     "propose_onsets": "epilens.data.onset_finder",

@@ -13,8 +13,8 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_
 from epilens.core.errors import DataError, ModelError, OnsetError
 from epilens.data.load_patient import Given, bids_root, patient_code, take_in
 from epilens.data.positions import Positions, read_electrodes
-from epilens.localization import localize
 from epilens.plan import Plan
+from epilens.report.localize import localize
 from epilens.testing import make_cube, make_recording
 
 NOBODY = ("mustermann", "erika", "mrn4711", "dr_who")

@@ -18,8 +18,8 @@ from epilens.core.errors import DataError, OnsetError
 from epilens.data.bids import read_bids
 from epilens.data.load_patient import Given, take_in
 from epilens.evidence.describe import describe
-from epilens.localization import localize
 from epilens.plan import Plan
+from epilens.report.localize import localize
 
 DOI = "doi:10.18112/openneuro.{}.v1"
 

@@ -30,11 +30,11 @@ from epilens.evidence.descriptors import (
 )
 from epilens.evidence.files import SUFFIX, open_cohort, save
 from epilens.evidence.views import Standardizer, channel_table, views
-from epilens.localization import localize
 from epilens.localization.narrative import tell
 from epilens.localization.timing import time_evidence
 from epilens.networks.model import save_model
 from epilens.plan import PAPER_NINE, Plan
+from epilens.report.localize import localize
 from epilens.report.payload import payload
 from epilens.testing import make_cube, make_recording
 

@@ -15,12 +15,12 @@ import xarray as xr
 
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evidence.views import Standardizer
-from epilens.localization import localize
 from epilens.localization.result import Localization
 from epilens.networks.branch import NETWORKS, Branch
 from epilens.networks.model import Member, Model
 from epilens.networks.training import build
 from epilens.plan import Plan
+from epilens.report.localize import localize
 from epilens.testing import make_cube, make_recording
 
 FS, ONSET_S = 128.0, 40.0

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, the_files, the_model, the_patient
 
-from epilens.localization import localize
 from epilens.localization.caveats import tell_probability, tell_reached, tell_resection, tell_sets
 from epilens.localization.certainty import ContactSet, PatientCertainty
 from epilens.localization.compare import resection
 from epilens.localization.sources import ModelSource, open_source
 from epilens.plan import Plan
 from epilens.report.derivative import sidecar
+from epilens.report.localize import localize
 from epilens.report.payload import payload
 from epilens.testing import make_cube, make_recording
 

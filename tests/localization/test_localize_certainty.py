@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from new_patients import cohort_cubes, write_edf
 
 from epilens.evaluation.certainty import CoveringSet, learn_certainty
-from epilens.localization import localize
 from epilens.localization.certainty import (
     cautions_of,
     contact_sets,
@@ -18,6 +17,7 @@ from epilens.localization.certainty import (
     seizure_spread,
     top_share,
 )
+from epilens.report.localize import localize
 from epilens.testing import make_cube
 
 

@@ -14,11 +14,11 @@ from epilens.cli import app
 from epilens.core.errors import ModelError
 from epilens.evidence.describe import describe
 from epilens.evidence.released_descriptors import RELEASED_NINE
-from epilens.localization import localize
 from epilens.networks.model import Model, save_model
 from epilens.networks.released import RELEASED_PLAN, import_released
 from epilens.plan import PAPER_NINE, Plan
 from epilens.report.derivative import sidecar
+from epilens.report.localize import localize
 from epilens.report.payload import payload
 from epilens.testing import make_cube, make_recording
 

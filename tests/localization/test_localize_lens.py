@@ -7,11 +7,12 @@ import pytest
 from new_patients import CONTACTS, cohort_cubes, the_files, write_edf
 
 from epilens.evidence.contact_table import ALL_THE_TIME, PLACES, TERMS, placed_windows
-from epilens.localization import DEFAULT, localize
+from epilens.localization import DEFAULT
 from epilens.localization.sources import ModelSource, open_source
 from epilens.methods import METHODS, Training
 from epilens.networks.lens import Lens
 from epilens.networks.model import Member, Model
+from epilens.report.localize import localize
 from epilens.testing import make_cube
 
 

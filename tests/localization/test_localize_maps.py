@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from epilens.localization import localize, maps
+from epilens.localization import maps
 from epilens.methods.fragility import fragility_map
 from epilens.plan import Plan
+from epilens.report.localize import localize
 from epilens.testing import make_recording
 
 FS, NAMES = 256.0, tuple(f"A{i}" for i in range(1, 7))

@@ -8,13 +8,20 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+import xarray as xr
 from new_patients import CONTACTS, FS, cohort_cubes, make_model, the_files, the_model, the_patient
 
 from epilens.core.errors import DataError, MethodError, ModelError
 from epilens.core.progress import Progress
-from epilens.evidence.signals import signal_of
-from epilens.localization import localize
+from epilens.evidence import seizures
+from epilens.evidence.cube import joined
+from epilens.evidence.describe import describe
+from epilens.evidence.signals import make_signals, signal_of
+from epilens.evidence.traces import make_traces
+from epilens.localization import prepare
 from epilens.networks.model import save_model
+from epilens.plan import Plan
+from epilens.report.localize import localize
 from epilens.testing import make_cube, make_patient, make_recording
 
 
@@ -34,7 +41,7 @@ def found():
 
 
 def test_localize_is_a_plain_function_of_the_package(model):
-    import epilens.localization
+    import epilens
 
     assert type(epilens.localize) is FunctionType
     assert epilens.localize is localize
@@ -276,3 +283,18 @@ def test_progress_is_told(files, model):
     tick = Progress(lambda note, steps: told.append((note, steps)))
     localize(make_cube(fs=FS), model, tick=tick)
     assert sum(steps for _, steps in told) == tick.total > 0
+
+
+def test_cube_signals_and_traces_come_from_one_pass(monkeypatch):
+    passes = []
+
+    def counted(stores, recordings, plan):
+        passes.append([store.name for store in stores])
+        return seizures.fill(stores, recordings, plan)
+
+    monkeypatch.setattr(prepare, "fill", counted)
+    parts = [make_recording(fs=FS)]
+    whole, _ = prepare._describe(parts, Plan(), {"cube", "traces"})
+    assert passes == [["cube", "signals", "traces"]]
+    alone = joined(describe(parts), make_signals(parts, Plan()), make_traces(parts, Plan()))
+    xr.testing.assert_identical(whole.drop_attrs(), alone.drop_attrs())

@@ -9,9 +9,9 @@ from unittest.mock import patch
 from new_patients import FS, cohort_cubes, make_model
 
 from epilens.data.positions import Positions
-from epilens.localization import explain as explain_module
-from epilens.localization import localize
 from epilens.localization.result import Localization
+from epilens.networks import gradients as explain_module
+from epilens.report.localize import localize
 from epilens.testing import make_recording
 
 HOSTILE = (

@@ -10,9 +10,9 @@ import pytest
 from localized_patients import hostile, usual
 
 from epilens.data.positions import Positions
-from epilens.localization import localize
 from epilens.report import localized as verb
 from epilens.report import pdf
+from epilens.report.localize import localize
 from epilens.report.page import page, write_report
 from epilens.testing import make_recording
 

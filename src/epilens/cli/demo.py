@@ -18,12 +18,12 @@ from epilens.evidence.files import Cohort, open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.io.atomic import load_json
 from epilens.io.outputs import claim_output
-from epilens.localization import localize
 from epilens.methods import stores_of
 from epilens.networks.model import save_model
 from epilens.plan import SHAFT, Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
+from epilens.report.localize import localize
 from epilens.report.page import write_report
 from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores

@@ -98,8 +98,7 @@ class Registry(Mapping[str, Row], Generic[Row]):
         package = point.dist.name if point.dist else point.value
         try:
             module = point.load()
-            optional = self._attribute != "ENTRIES"
-            entries = tuple(getattr(module, self._attribute, ()) if optional else module.ENTRIES)
+            entries = tuple(getattr(module, self._attribute))
             for row in entries:
                 if not isinstance(row, kinds):
                     raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")

@@ -62,8 +62,8 @@ def describe_patient(
 
 
 def audit_of(store: xr.Dataset) -> list[AuditRow]:
-    """What a cube, or the traces beside it, knows to be masked or partly covered in it."""
-    return [AuditRow(**row) for row in store.attrs["audit"]]
+    """What is masked or only partly covered in a cube or another store."""
+    return [AuditRow(**row) for row in store.attrs.get("audit", ())]
 
 
 def _of_seizure(recording: Recording, plan: Plan, threads: int | None = None) -> Described:

@@ -17,8 +17,10 @@ from epilens.data.load_patient import Given, Intake, patient_code, take_in
 from epilens.data.reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.cube import check, is_ictal, is_reference, joined
-from epilens.evidence.describe import audit_of, describe_patient
-from epilens.evidence.signals import has_signals, make_signals, without_signals
+from epilens.evidence.describe import audit_of
+from epilens.evidence.seizures import fill
+from epilens.evidence.signals import has_signals, without_signals
+from epilens.evidence.store import STORES
 from epilens.localization import Request
 from epilens.localization.run_metadata import Analysed, SeizureFacts, analysed, facts_of
 from epilens.localization.sources import Source, check_cube
@@ -115,18 +117,14 @@ def _check_common(recordings: Sequence[Recording]) -> None:
 def _describe(
     recordings: Sequence[Recording], plan: Plan, stores: Collection[str]
 ) -> tuple[xr.Dataset, list[AuditRow]]:
-    who = recordings[0].patient
+    """The cube with the signals and the stores that are read, from one pass over the recordings."""
+    names = dict.fromkeys(("cube", "signals", *sorted(stores)))
     try:
-        cube, rows = describe_patient(recordings, plan)
+        made = fill([STORES[name] for name in names], recordings, plan)
     except DataError as error:
-        raise error.about(who) from None
-    beside = [make_signals(recordings, plan)]
-    if "traces" in stores:
-        from epilens.evidence.traces import make_traces
-
-        beside.append(make_traces(recordings, plan))
-        rows += audit_of(beside[-1])
-    return joined(cube, *beside), rows
+        raise error.about(recordings[0].patient) from None
+    cube, *others = made.values()
+    return joined(cube, *others), [row for store in made.values() for row in audit_of(store)]
 
 
 def _tidy(patient: xr.Dataset) -> xr.Dataset:

@@ -1,8 +1,8 @@
-"""What `localize` gives back: everything about one patient, and its table, column by column."""
+"""The result of `localize`: everything about one patient, and its table of contacts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.core.errors import DataError, MethodError
+from epilens.core.errors import DataError, MethodError, did_you_mean
+from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
-from epilens.data.contacts import contact_of
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
-from epilens.localization.anatomy import NEAR_MM, Anatomy, find_regions
+from epilens.localization.anatomy import Anatomy, find_regions
 from epilens.localization.caveats import speak_plainly
-from epilens.localization.certainty import PatientCertainty, assess, seizure_spread, top_share
+from epilens.localization.certainty import PatientCertainty, assess
+from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
     Resection,
@@ -32,11 +33,13 @@ from epilens.localization.compare import (
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import tell_contacts
 from epilens.localization.prepare import Evidence, gather
-from epilens.localization.shown import Shown
 from epilens.localization.sources import Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
 from epilens.plan import SHAFT
+
+_SHOWN = ("rank", "name", "ez_score", "decision", "seizures", "recruited_s")
+"""Columns of the table in a notebook."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,8 @@ class About:
     simulated: bool
 
 
-@dataclass(frozen=True)
-class ContactColumn:
-    """A column of the table of contacts; `values` follow the channels, None where unknown."""
-
-    name: str
-    description: str
-    values: Sequence[Any] | NDArray[Any]
-    units: str = ""
-
-
 @dataclass(frozen=True, repr=False)
-class Localization(Shown, Evidence):
+class Localization(Evidence):
     """Ranked contacts of one patient, with the evidence for them; arrays follow `channels`."""
 
     about: About
@@ -82,6 +75,35 @@ class Localization(Shown, Evidence):
     comparisons: tuple[OtherRanking, ...]
     maps: tuple[TimeMap, ...] = ()
     """Of those methods, this one or compared, that are made from a map over time."""
+
+    def __len__(self) -> int:
+        return len(self.channels)
+
+    def __getitem__(self, which: int | str) -> pd.Series:
+        """A contact by its name, or by its position in the ranking (0: most EZ-like)."""
+        contacts = self.contacts
+        if isinstance(which, int):
+            return contacts.iloc[which]
+        names = contacts["name"].tolist()
+        if which not in names:
+            raise DataError(
+                f"{self.patient}: expected one of {len(names)} contacts, found {which!r}. "
+                f"{did_you_mean(which, names)}"
+            )
+        return contacts.iloc[names.index(which)]
+
+    def __repr__(self) -> str:
+        first = ", ".join(self.contacts["name"].head(3))
+        by = f"{len(self)} contacts by {self.about.source}"
+        return f"Localization({self.patient!r}: {by}: {first}, …)"
+
+    def _repr_html_(self) -> str:
+        table = self.contacts
+        facts = {"by": self.about.title, "contacts": len(self), "seizures": len(self.seizures)}
+        picture = bars([float(score) for score in table["ez_score"]], "EZ score by rank")
+        shown = table[[name for name in _SHOWN if name in table]]
+        notes = [SIMULATED] * self.about.simulated + [RESEARCH]
+        return card(self.patient, facts, shown, picture, notes)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -122,8 +144,7 @@ class Localization(Shown, Evidence):
     @cached_property
     def columns(self) -> tuple[ContactColumn, ...]:
         """What is known of every contact: the table, its sidecar and the page are made of it."""
-        parts = (_name_columns, _score_columns, _seizure_columns, _evidence_columns, _place_columns)
-        return tuple(column for part in parts for column in part(self))
+        return tuple(contact_columns(self))
 
     @cached_property
     def contacts(self) -> pd.DataFrame:
@@ -214,101 +235,3 @@ def _resection(
             )
         resected = cube["channel"].values[cube[known[0]].values].tolist()
     return resection(resected, evidence.channels, p_nez, k)
-
-
-def _name_columns(localized: Localization) -> Iterator[ContactColumn]:
-    contacts = [contact_of(name) for name in localized.channels]
-    shafts, numbers = ([getattr(c, part, None) for c in contacts] for part in ("shaft", "number"))
-    yield ContactColumn("name", "Channel as the recording names it", localized.channels)
-    yield ContactColumn("shaft", "Electrode that the contact is on, from its name", shafts)
-    yield ContactColumn("number", "Number of the contact on its electrode, from its name", numbers)
-
-
-def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
-    scores, certainty, C = localized.scores, localized.certainty, len(localized.channels)
-    yield ContactColumn("rank", "1: most like the epileptogenic zone (EZ)", ranks(scores.p_nez))
-    text = "EZ score between 0 and 1: 1 - p_nez, mean over the ensemble"
-    yield ContactColumn("ez_score", text, 1 - scores.p_nez)
-    text = "Calibrated probability of EZ (Platt, out-of-fold scores of the training cohort)"
-    yield ContactColumn("ez_probability", text, _or_none(certainty.probability, C))
-    titles = {"prq": "PRQ-Net", "bcr": "BCR-Net"}
-    for method in dict.fromkeys((*titles, *scores.parts)):
-        text = f"EZ score of {titles.get(method, method)} alone, mean over the ensemble"
-        p_nez = scores.parts.get(method)
-        column = _or_none(None if p_nez is None else 1 - p_nez, C)
-        yield ContactColumn(f"{method}_ez_score", text, column)
-    text = (
-        "EZ or NEZ at the model's threshold; abstained: the patient is unlike the training cohort "
-        "or its reference is too short; none: no threshold is known"
-    )
-    yield ContactColumn("decision", text, localized.decisions)
-    for part in certainty.sets:
-        text = f"Contact is in the set that should hold {part.coverage:.0%} of the EZ contacts; on "
-        text += f"out-of-fold patients it held {part.reached:.0%}"
-        yield ContactColumn(f"in_set_{round(100 * part.coverage)}", text, _yes_or_no(part.holds))
-    text = "Standard deviation of the EZ score over the members of the ensemble"
-    yield ContactColumn("spread", text, _or_none(scores.spread, C))
-
-
-def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:
-    shown, per_seizure = localized.shown, localized.scores.per_seizure
-    yield ContactColumn("seizures", "Seizures that show the contact", shown.sum(axis=0))
-    for s, (seizure, ez) in enumerate(zip(localized.seizures, localized.alone, strict=True)):
-        text = f"EZ score from one seizure alone: {seizure.name}"
-        yield ContactColumn(f"ez_score_s{s + 1}", text, ez)
-    text = "Standard deviation of the EZ score over single seizures"
-    yield ContactColumn("seizure_sd", text, seizure_spread(per_seizure, shown))
-    text = "Share of its seizures, each taken alone, in which the contact is among the top K; K is "
-    yield ContactColumn("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
-
-
-def _evidence_columns(localized: Localization) -> Iterator[ContactColumn]:
-    median_s, count = localized.timing.median_s()
-    places = [of_one[of_one > 0] for of_one in localized.timing.order.T]
-    quality = [", ".join(localized.quality.get(n, ())) or "good" for n in localized.channels]
-    text = (
-        "Seizures in which beta, gamma or line length rises clearly (3 SD above the contact's own "
-        "pre-onset level for three windows)"
-    )
-    yield ContactColumn("recruited_in", text, count)
-    times = [float(t) if n else None for t, n in zip(median_s, count, strict=True)]
-    yield ContactColumn("recruited_s", "Median time of that rise from onset", times, "s")
-    medians = [float(np.median(of_one)) if len(of_one) else None for of_one in places]
-    yield ContactColumn("recruitment_rank", "Median place in the order of recruitment", medians)
-    yield ContactColumn("quality", "Flags of the signal, or good", quality)
-
-
-def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
-    for i, axis in enumerate("xyz"):
-        mm = [None if at is None else at[i] for at in localized.positions_mm]
-        yield ContactColumn(axis, "Position", mm, "mm")
-    yield from _region_columns(localized.anatomy)
-    if localized.resection is not None:
-        text = "Whether the contact is in the resection that was given"
-        yield ContactColumn("resected", text, _yes_or_no(localized.resection.resected))
-    names = [o.name.replace("/", "_").replace("-", "_") for o in localized.comparisons]
-    for i, other in enumerate(localized.comparisons):
-        again = names[:i].count(names[i])  # two models can have folders of the same name
-        name = f"{names[i]}_{again + 1}" if again else names[i]
-        yield ContactColumn(f"rank_{name}", f"Rank by another method: {name}", other.ranks)
-
-
-def _region_columns(anatomy: Anatomy) -> Iterator[ContactColumn]:
-    for found in anatomy.atlases[:1]:
-        names, sides, shares = (
-            [getattr(region, part, None) for region in found.regions]
-            for part in ("name", "side", "share")
-        )
-        text = f"Region of the atlas {found.atlas} in the template's space, not in this patient's"
-        yield ContactColumn("region", text, names)
-        yield ContactColumn("region_side", "Side of that region", sides)
-        text = f"Share of the atlas's voxels within {NEAR_MM} mm that are in that region"
-        yield ContactColumn("region_share", text, shares)
-
-
-def _or_none(values: Floats | None, n: int) -> list[float | None]:
-    return [None] * n if values is None else [float(v) for v in values]
-
-
-def _yes_or_no(values: NDArray[np.bool_]) -> list[str]:
-    return ["yes" if value else "no" for value in values]

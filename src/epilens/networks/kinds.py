@@ -1,6 +1,7 @@
 """Kinds of models: which fitted objects a member contains, and which class opens them.
 
-Another package adds a kind in the module of its method (entry point group `epilens.methods`):
+Another package adds a kind by an entry point of the group `epilens.model_kinds`, which names a
+module (that of its method will do) with
 
     MODELS = (ModelKind("mine", "My model", (ModelPart("mine", "mine", "my_package:Mine"),)),)
 """
@@ -72,7 +73,7 @@ class ModelKind:
 
 
 KINDS: Registry[ModelKind] = Registry(
-    "epilens.networks.kinds", "kind of model", "epilens.methods", attribute="MODELS"
+    "epilens.networks.kinds", "kind of model", "epilens.model_kinds", "MODELS"
 )
 
 
