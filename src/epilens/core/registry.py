@@ -57,7 +57,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
     """Rows by name: of modules, or of all modules of a package, and of plugins.
 
     `place` (one, or several in this order) is imported on first use; `group` is the entry-point
-    group of plugins; `attribute` of a module contains its rows.
+    group of plugins; `attribute` of a module contains its rows. `row` is their type where the
+    package has none of its own.
     """
 
     def __init__(
@@ -66,9 +67,10 @@ class Registry(Mapping[str, Row], Generic[Row]):
         kind: str,
         group: str = "",
         attribute: str = "ENTRIES",
+        row: type | None = None,
     ):
         self._places = (place,) if isinstance(place, str) else place
-        self._kind, self._group, self._attribute = kind, group, attribute
+        self._kind, self._group, self._attribute, self._row = kind, group, attribute, row
 
     @cached_property
     def _found(self) -> dict[str, tuple[Row, Origin]]:
@@ -78,7 +80,7 @@ class Registry(Mapping[str, Row], Generic[Row]):
                 if why := _unfit(row.name, rows):
                     raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {why}")
                 rows[row.name] = row, Origin(module.__name__, "epilens")
-        own = {type(row) for row, _ in rows.values()}
+        own = {self._row} if self._row else {type(row) for row, _ in rows.values()}
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
             self._add_plugin(point, tuple(own), rows)
         return rows

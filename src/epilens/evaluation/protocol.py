@@ -255,7 +255,7 @@ def _assemble(
 
 def _from_parts(method: Method, parts: Sequence[pd.DataFrame], plan: Plan) -> pd.DataFrame:
     """A ledger from those of its parts, with thresholds of its own: smoothed, or fused."""
-    if len(parts) == 1:
+    if method.smoothing:
         smooth = smoothed_ledger(parts[0], plan.shaft).assign(method=method.name)
         return check_ledger(with_thresholds(smooth), method.name)
     first, second = parts

@@ -12,10 +12,9 @@ import xarray as xr
 from epilens.core.types import Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.localization.sources import MethodSource, Source
-from epilens.methods import METHODS
 from epilens.methods.epileptogenicity_index import Index, index_ratio, of_contacts
 from epilens.methods.fragility import Fragility, remembered_map
-from epilens.plan import SHAFT, Plan
+from epilens.plan import Plan
 
 STEP_S = 0.5
 """Windows of methods lie closer than a page can show."""
@@ -44,14 +43,14 @@ def time_maps(sources: Iterable[Source], patient: xr.Dataset) -> tuple[TimeMap, 
     for source in sources:
         if not isinstance(source, MethodSource):
             continue
-        row = METHODS[source.name.removesuffix(SHAFT)]
-        if isinstance(row.settings, Index):
+        settings = source.method.settings
+        if isinstance(settings, Index):
             title = "energy ratio (Epileptogenicity Index)"
-            parts = list(_ratios(patient, source.plan, row.settings))
+            parts = list(_ratios(patient, source.plan, settings))
             found.setdefault(title, on_one_grid(title, "ratio", parts))
-        elif isinstance(row.settings, Fragility):
+        elif isinstance(settings, Fragility):
             title = "neural fragility"
-            parts = list(_fragilities(patient, source.plan, row.settings))
+            parts = list(_fragilities(patient, source.plan, settings))
             found.setdefault(title, on_one_grid(title, "share", parts))
     return tuple(found.values())
 

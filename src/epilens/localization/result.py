@@ -33,10 +33,9 @@ from epilens.localization.compare import (
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import tell_contacts
 from epilens.localization.prepare import Evidence, gather
-from epilens.localization.sources import Scores, Source, open_source
+from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
-from epilens.plan import SHAFT
 
 _SHOWN = ("rank", "name", "ez_score", "decision", "seizures", "recruited_s")
 """Columns of the table in a notebook."""
@@ -190,12 +189,13 @@ def assemble(request: Request, tick: Progress) -> Localization:
 
 
 def _compared(request: Request, source: Source) -> list[Any]:
-    """What the request compares with; beside a smoothed ranking always the one it is made from."""
-    raw, compare = source.name.removesuffix(SHAFT), list(request.compare)
+    """What the request compares with; next to a smoothed method always the method itself."""
+    compare = list(request.compare)
     if request.model is None and not compare:
         compare = list(DEFAULT_COMPARED)
-    smoothed = not source.is_model and raw != source.name and raw not in compare
-    return [raw, *compare] if smoothed else compare
+    if isinstance(source, MethodSource) and source.method.smoothing:
+        compare = [*(name for name in source.method.parts if name not in compare), *compare]
+    return compare
 
 
 def _check_told_apart(p_nez: Floats, patient: str, source: Source) -> None:

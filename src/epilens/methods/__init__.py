@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from epilens.networks.predictor import Predictor
 
 VALIDATION = "validation patients"
+_SMOOTH = (
+    "epilens.methods.shaft:smooth_fitted"  # by name: it is in the key of smoothed methods only
+)
 
 
 class Fitted(Protocol):
@@ -99,7 +103,22 @@ class Method:
     seeded: bool = True
     """Whether chance enters: another seed gives other scores."""
     prevalence_tolerance: float | None = None
-    """How far the share of contacts that its threshold calls may be from the EZ's; None: any."""
+    """How far the fraction of flagged contacts may be from the EZ fraction; None: any."""
+    smoothing: Literal["", "shaft"] = ""
+    """`shaft`: scores are smoothed along electrodes (`methods.shaft`)."""
+
+    @cached_property
+    def smoothed(self) -> Method:
+        """The method smoothed along electrodes: made from its own scores, fitted only once."""
+        return replace(
+            self,
+            name=self.name + SHAFT,
+            title=f"{self.title}, smoothed along shafts",
+            parts=(self.name,),
+            sections=(*self.sections, "shaft"),
+            prevalence_tolerance=None,  # its threshold is the protocol's
+            smoothing="shaft",
+        )
 
     def fit(self, training: Training) -> Fitted:
         """Fit, if there is enough to learn from."""
@@ -118,6 +137,8 @@ class Method:
             _check_partition(self.name, "validation", training.validation, least=1)
             _check_descriptors(self.name, [*training.fit, *training.validation])
         fitted = self.fitter(self.settings, training)
+        if self.smoothing:
+            return provenance.resolve(_SMOOTH)(fitted, training.plan.shaft)
         own = getattr(fitted, "threshold_scores", None)  # other packages' may lack it
         if fitted.threshold is None and own is not None and fitted.threshold_from != VALIDATION:
             fitted.threshold = selected_threshold(own, self.prevalence_tolerance)
@@ -242,52 +263,26 @@ def memoize(
 
 
 class Methods(Registry[Method]):
-    """Rows by name. `ROW/shaft` is any of them smoothed along shafts: found, but not listed."""
+    """Methods by name. `NAME/shaft` is the method smoothed along electrodes; it is not listed."""
 
     def __init__(self) -> None:
         super().__init__("epilens.methods", "method", "epilens.methods")
-        self._smoothed: dict[str, tuple[Method, Method]] = {}
 
     def __getitem__(self, name: str) -> Method:
-        if not self._is_smoothed(name):
-            return super().__getitem__(name)
-        base = super().__getitem__(name.removesuffix(SHAFT))
-        if self._smoothed.get(name, (None,))[0] is not base:
-            self._smoothed[name] = base, _with_shaft(base)
-        return self._smoothed[name][1]
+        base = self._base(name)
+        return super().__getitem__(base).smoothed if base != name else super().__getitem__(name)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or self._is_smoothed(name)
+        return isinstance(name, str) and super().__contains__(self._base(name))
 
     def origin(self, name: str) -> Origin:
-        """Module and package of a row; a smoothed one is where its row is."""
-        return super().origin(name.removesuffix(SHAFT) if self._is_smoothed(name) else name)
+        """Module and package of a method."""
+        return super().origin(self._base(name))
 
-    def _is_smoothed(self, name: object) -> bool:
-        """Whether it is a row's name with the modifier; a row that is called so itself wins."""
-        if not isinstance(name, str) or super().__contains__(name):
-            return False
-        return name.endswith(SHAFT) and super().__contains__(name.removesuffix(SHAFT))
-
-
-def _with_shaft(base: Method) -> Method:
-    """The row smoothed along shafts: made from the row's own scores, so nothing is fitted twice."""
-    smooth = "epilens.methods.shaft:fit_smoothed"
-    return replace(
-        base,
-        name=base.name + SHAFT,
-        title=f"{base.title}, smoothed along shafts",
-        fitter=None if base.fitter is None else provenance.resolve(smooth),
-        settings={
-            "of": base.name,
-            "smoothing": smooth,
-            "fitter": _fitter_name(base),
-            "settings": base.settings,
-        },
-        parts=(base.name,),
-        sections=(*base.sections, "shaft"),
-        prevalence_tolerance=None,  # its threshold is the protocol's
-    )
+    def _base(self, name: str) -> str:
+        """The name without the modifier, unless a method is registered under the whole name."""
+        base = name.removesuffix(SHAFT)
+        return name if super().__contains__(name) or not super().__contains__(base) else base
 
 
 METHODS = Methods()
@@ -310,18 +305,20 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
     Settings by value, sections of the plan by value, the code behind the row as one digest, and
     digests of the pretrained files that it starts from.
     """
-    method, tree = METHODS[name], plan.model_dump(mode="json")
+    method = METHODS[name]
     # Rows are hashed by what they say: editing one does not touch the others of its file.
     rows = frozenset(METHODS.origin(other).module for other in METHODS)
     inputs = {
         "fitter": _fitter_name(method),
         "settings": provenance.plain(method.settings),
-        "plan": {section: tree[section] for section in method.sections},
+        "plan": {section: plan.values(section) for section in method.sections},
         "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
         "pretrained": _pretrained(plan, method.pretrained),
     }
     if method.prevalence_tolerance is not None:
         inputs["share_within"] = method.prevalence_tolerance
+    if method.smoothing:
+        inputs["smoothing"] = method.smoothing
     if method.parts:  # what it is made of, down to what is fitted
         inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
     return inputs
@@ -332,7 +329,8 @@ def code_modules(method: Method, origin: str) -> list[str]:
 
     Other people's packages do not count; their versions belong to the environment.
     """
-    named = {origin, *modules_named(method.settings), *modules_named(_fitter_name(method))}
+    smooth = modules_named(_SMOOTH if method.smoothing else "")
+    named = {origin, *modules_named(method.settings), *modules_named(_fitter_name(method)), *smooth}
     packages = {"epilens", origin.partition(".")[0]}
     return sorted(module for module in named if module.partition(".")[0] in packages)
 

@@ -1,14 +1,13 @@
-"""Smoothing along shafts: a modifier that any row can carry, as `ROW/shaft`.
+"""Smoothing along electrodes (shafts): `Method.smoothing`, in names as `NAME/shaft`.
 
-A contact's rank within the patient is mixed with the mean of its neighbours and the mean of its
-shaft, by the plan's weights (`[shaft]`). Part of what is gained so is how labels are written:
-clinicians mark whole strips. So the row itself always stands beside the smoothed one.
+A contact's rank within the patient is averaged with the means of its neighbours and of its
+electrode, by the plan's weights (`[shaft]`). Part of the gain reflects how labels are written:
+clinicians mark whole strips. So the method itself is always reported next to the smoothed one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,14 @@ import xarray as xr
 
 from epilens.core.types import Floats
 from epilens.data.contacts import along_shafts
-from epilens.methods import METHODS, Scorer, Training
+from epilens.methods import Fitted, Scorer
 from epilens.plan import ShaftPlan
 
 
 def smoothed(names: Sequence[str], p_nez: Floats, plan: ShaftPlan) -> Floats:
     """Ranks of one patient's scores, over n + 1, mixed along shafts.
 
-    A contact without a neighbour, or whose name tells no shaft, stands in for what it lacks.
+    A contact without a neighbour, or whose name contains no electrode, uses its own rank instead.
     """
     from scipy.stats import rankdata
 
@@ -32,9 +31,9 @@ def smoothed(names: Sequence[str], p_nez: Floats, plan: ShaftPlan) -> Floats:
     for members, numbers in along_shafts(names):
         own = rank[members]
         shaft[members] = own.mean()
-        beside = np.abs(np.subtract.outer(numbers, numbers)) == 1
-        n = beside.sum(axis=1)
-        near[members] = np.where(n > 0, beside @ own / np.maximum(n, 1), own)
+        adjacent = np.abs(np.subtract.outer(numbers, numbers)) == 1
+        n = adjacent.sum(axis=1)
+        near[members] = np.where(n > 0, adjacent @ own / np.maximum(n, 1), own)
     return plan.own * rank + plan.neighbours * near + plan.shaft * shaft
 
 
@@ -47,13 +46,11 @@ def smoothed_ledger(ledger: pd.DataFrame, plan: ShaftPlan) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def fit_smoothed(settings: Mapping[str, Any], training: Training) -> Scorer:
-    """Fit the row that is smoothed; its scores are smoothed when they are predicted."""
-    fitted = METHODS[settings["of"]].fit(training)
-    plan = training.plan.shaft
+def smooth_fitted(fitted: Fitted, plan: ShaftPlan) -> Scorer:
+    """A fitted method whose scores are smoothed when they are predicted."""
 
     def p_nez(patient: xr.Dataset) -> Floats:
-        raw = fitted.predict([patient])
-        return smoothed(raw["channel"].tolist(), raw["p_nez"].to_numpy(np.float64), plan)
+        scores = fitted.predict([patient])
+        return smoothed(scores["channel"].tolist(), scores["p_nez"].to_numpy(np.float64), plan)
 
     return Scorer(p_nez, fitted.history, notes=fitted.notes, tensors=fitted.weights())

@@ -27,7 +27,7 @@ from epilens.methods import (
     code_modules,
     seen_channels,
 )
-from epilens.plan import Plan
+from epilens.plan import SECTIONS, Plan
 from epilens.testing.patients import make_patient
 
 QUICK = Plan(smoke=True).override(
@@ -92,8 +92,8 @@ def says_what_it_is(trial: Trial) -> None:
     stores = ("cube", "features", "traces", "signals")
     trial.expect(method.input in stores, f"an input of {stores}", repr(method.input))
     for section in method.sections:
-        where = f"a section of the plan in {list(Plan.model_fields)}"
-        trial.expect(section in Plan.model_fields, where, repr(section))
+        sections = [*Plan.model_fields, *SECTIONS]
+        trial.expect(section in sections, f"a section of the plan in {sections}", repr(section))
     trial.expect(code_modules(method, _origin(method)), "a module with its code", "none")
 
 
@@ -229,7 +229,7 @@ def modules_run(work: Callable[[], object]) -> set[str]:
 
 def _origin(method: Method) -> str:
     """The module of a row; of one that is not registered, that of its fitter."""
-    if method.name in METHODS and METHODS[method.name] is method:
+    if method.name in METHODS and METHODS[method.name] == method:
         return METHODS.origin(method.name).module
     return getattr(method.fitter, "__module__", "")
 

@@ -1,0 +1,176 @@
+"""Sections of the plan that all methods share: cohort, signals, windows, splits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from epilens.plan.section import (
+    MOST_WINDOWS,
+    Flag,
+    Hertz,
+    Length,
+    Seconds,
+    Section,
+    Seed,
+    check_order,
+)
+
+PAPER_NINE = (
+    *("log_delta_power", "log_theta_power", "log_beta_power", "log_low_gamma_power"),
+    *("log_high_gamma_power", "rms", "variance", "line_length", "spectral_entropy"),
+)
+"""The paper's descriptors, in its order."""
+
+
+class CohortPlan(Section):
+    """Who is in the cohort, and which tables stand in for what the dataset's own files say."""
+
+    outcomes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
+    duplicates: Literal["once", "keep"] = "once"
+    """Whether two runs of a patient with the same signal count once."""
+    ez: Literal["", "soz", "resected", "either", "both"] = ""
+    """Which zone is the EZ where a dataset has the onset zone and the resection; empty: as the
+    dataset's row says. A table of `labels` says itself what is EZ."""
+    labels: str = ""
+    """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
+    onsets: str = ""
+    """TSV with patient, run, onset_s; replaces the onsets of the runs that it names."""
+
+
+class MontagePlan(Section):
+    """How contacts become channels."""
+
+    scheme: Literal["as-recorded", "bipolar", "shaft-average", "common-average"] = "as-recorded"
+    """The paper is silent; its channel counts equal contacts, so nothing is re-referenced."""
+
+
+class QualityPlan(Section):
+    """When a channel's signal is suspicious, and which suspicions remove it."""
+
+    drop: tuple[Flag, ...] = ()
+    """Flags that remove a channel from its run; the others are only noted in the audit."""
+    flat_uv: Seconds = 1e-3
+    """A channel whose range stays below this many µV is flat."""
+    clipped_share: Annotated[float, Field(gt=0, le=1)] = 0.01
+    """A channel with more than this share of samples stuck at its extremes is clipped."""
+    scale_ratio: Annotated[float, Field(gt=1)] = 100.0
+    """A channel this many times larger or smaller than the run's median is out of scale."""
+
+
+class FilterPlan(Section):
+    """Zero-phase Butterworth band limits, and mains."""
+
+    band: Literal["butterworth", "none"] = "butterworth"
+    """What is done before the cube's windows are described. `none`: the signal as it was recorded,
+    which is what the authors' released code describes and its checkpoints were trained on. Signals
+    for pages and for methods that read them are limited in any case; mains are `notch` alone."""
+    low_hz: Hertz = 1.0
+    """Lower band edge (paper, line 1391)."""
+    high_hz: Hertz = 150.0
+    """Upper band edge (paper, line 1391); where it is 0.9 of Nyquist or more, there is none."""
+    order: Annotated[int, Field(ge=1, le=16)] = 4
+    """Of the Butterworth filter; the paper is silent."""
+    notch: Literal["none", "auto", "fundamental"] = "none"
+    """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone. Where
+    nothing states the mains, the spectrum tells them, or nothing is done, and the audit says so.
+    The paper names no notch on this path."""
+    margin_s: Seconds = 5.0
+    """Signal read on both sides of the interval, so that filter edges lie outside of it."""
+
+    @model_validator(mode="after")
+    def _edges(self) -> Self:
+        check_order(self.low_hz, self.high_hz, "low_hz and high_hz")
+        return self
+
+
+class WindowPlan(Section):
+    """The interval around onset, its windows, and which of them are the reference."""
+
+    start_s: float = -30.0
+    """Seconds from onset, below 0; the paper is silent."""
+    stop_s: float = 30.0
+    """Seconds from onset; the paper is silent. With both, 59 windows."""
+    length_s: Length = 2.0
+    """Of a window (paper, line 1392)."""
+    stride_s: Length = 1.0
+    """From one window to the next (paper, line 1392)."""
+    reference: Literal["ends-before", "starts-before"] = "ends-before"
+    """Reference windows end at or before onset, so that nothing ictal is in them, or merely start
+    before it."""
+    min_reference: Annotated[int, Field(ge=1)] = 5
+    """Reference windows that a seizure needs."""
+    min_ictal: Annotated[int, Field(ge=0)] = 5
+    """Windows from onset on that a seizure needs: with fewer there is nothing ictal to see."""
+
+    @model_validator(mode="after")
+    def _interval_holds_a_reference(self) -> Self:
+        if self.start_s >= 0:
+            raise ValueError(f"start_s must lie before onset (below 0), got {self.start_s}")
+        if (self.stop_s - self.start_s) / self.stride_s > MOST_WINDOWS:
+            raise ValueError(
+                f"start_s, stop_s and stride_s must give at most {MOST_WINDOWS} windows"
+            )
+        if self.stop_s <= self.start_s + self.length_s:
+            raise ValueError("stop_s must leave room for at least one window after start_s")
+        room = int((self.stop_s - self.length_s) / self.stride_s + 1e-9) + 1
+        room = room if self.stop_s >= self.length_s else 0
+        if room < self.min_ictal:
+            raise ValueError(
+                f"stop_s must leave room for {self.min_ictal} windows from onset on (min_ictal), "
+                f"{self.stop_s:g} s has room for {room}; raise stop_s or lower min_ictal"
+            )
+        return self
+
+
+class TracePlan(Section):
+    """The 4 s segments of the raw-iEEG baselines."""
+
+    segments: Annotated[int, Field(ge=1, le=10_000)] = 5
+    """Of each seizure (paper, line 1876): those nearest to onset that lie wholly inside the
+    recording."""
+    length_s: Length = 4.0
+    """Of a segment (paper, line 1876)."""
+    rate_hz: Hertz = 200.0
+    """To which segments are resampled (paper, line 1880)."""
+    low_hz: Hertz = 0.5
+    """Lower band edge (paper, line 1879)."""
+    high_hz: Hertz = 80.0
+    """Upper band edge (paper, line 1879)."""
+    filtered: Literal["segment", "recording"] = "segment"
+    """`segment`: each is cut and then filtered by itself, as the paper says. `recording`: the whole
+    interval is filtered before it is cut, because a 0.5 Hz edge rings for longer than a segment."""
+    mains: Literal["fixed", "recorded"] = "fixed"
+    """`fixed`: one notch at `mains_hz` for all centers, as the paper says. `recorded`: at the mains
+    of the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
+    mains_hz: Hertz = 50.0
+    """The notch (paper, line 1879); also where the mains of a recording are not known."""
+    clip: Annotated[float, Field(gt=0)] = 8.0
+    """Largest robust z-score that stays as it is (paper, line 1882)."""
+
+    @model_validator(mode="after")
+    def _edges(self) -> Self:
+        check_order(self.low_hz, self.high_hz, "low_hz and high_hz")
+        return self
+
+    @property
+    def samples(self) -> int:
+        """Samples of a segment."""
+        return round(self.length_s * self.rate_hz)
+
+
+class SplitPlan(Section):
+    """Which patients fit, validate and test."""
+
+    kind: Literal["folds", "leave-one-center-out", "file"] = "folds"
+    """`leave-one-center-out` holds out every center in turn, `file` reads `file`."""
+    folds: Annotated[int, Field(ge=2)] = 5
+    """Outer folds, stratified by center (paper, line 657)."""
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of each outer-training set that selects epochs and thresholds (paper, line 659)."""
+    seed: Seed = 0
+    """One split for all seeds of the methods."""
+    file: str = ""
+    """CSV with patient, fold, partition, for the kind `file`."""
