@@ -1,8 +1,11 @@
 """Contact features of recorded seizures: every row that can be computed from them.
 
-`python -m benchmarks real [FIT.parquet [TEST.parquet]]`. With one file (or none: the one beside the
-repository, if it is there), each patient is scored by what the others teach; with two, the patients
-of the second file by those of the first. Labels are the onset contacts that clinicians marked.
+`python -m benchmarks real [FIT.parquet [TEST.parquet]]`. With one file (or none: the one next to
+the repository, if it is there), each patient is scored by methods that were fitted on the others;
+with two, the patients of the second file by methods fitted on the first. `--model FOLDER` adds a
+model that exists, e.g. `--model recorded`, and needs two files. `--build FOLDER` instead writes the
+shipped model from the patients of one file (`benchmarks.recorded`). Labels are the onset contacts
+that clinicians marked.
 
 Everything that is chosen (thresholds, weights of the smoothing) is chosen on the patients that
 teach, by their own out-of-fold scores. Classifiers have the settings of EpiLENS's rows; their
@@ -12,7 +15,8 @@ columns are the 33 features, z-scored or ranked within each seizure, then averag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import argparse
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -27,16 +31,12 @@ from epilens.core.decisions import select_threshold
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import compare_scores
 from epilens.evaluation.scoring import score, summarise
-from epilens.evidence.contact_features import FEATURES
-from epilens.evidence.contact_table import (
-    ContactTable,
-    mean_over_seizures,
-    relative,
-    with_context,
-)
+from epilens.evidence.contact_features import FEATURES, compared
+from epilens.evidence.contact_table import ContactTable
 from epilens.methods import METHODS
 from epilens.methods.lens import learn
 from epilens.methods.shaft import smoothed
+from epilens.networks.model import open_model
 from epilens.plan import ShaftPlan
 
 DEFAULT = Path(__file__).parents[2] / "shared/data/real/ds003029_contact_features.parquet"
@@ -98,7 +98,7 @@ def read(path: Path) -> Patients:
 
 
 def features_table(of: pd.DataFrame, channels: list[str]) -> ContactTable:
-    """A patient's z-scored features where `lens` has terms (channel, place, feature, 1).
+    """A patient's z-scored features as a lens reads them.
 
     z-scored, as they come in V²: to `relative`, which expects µV, some would have no spread.
     """
@@ -106,8 +106,7 @@ def features_table(of: pd.DataFrame, channels: list[str]) -> ContactTable:
         run.set_index("channel")[list(FEATURES)].reindex(channels).to_numpy(np.float64)
         for _, run in of.groupby("run")
     ]
-    z = relative(np.stack(runs)[..., None])
-    return ContactTable(tuple(channels), z, with_context(channels, mean_over_seizures(z)))
+    return compared(tuple(channels), np.stack(runs))
 
 
 def single_feature(name: str) -> Fit:
@@ -176,7 +175,7 @@ def smoothing(patients: Patients, scores: Scores) -> ShaftPlan:
     return max(WEIGHTS, key=mean_auroc)
 
 
-def _rows(method: str, patients: Patients, scores: Scores, threshold: float) -> pd.DataFrame:
+def ledger_rows(method: str, patients: Patients, scores: Scores, threshold: float) -> pd.DataFrame:
     """Rows of a ledger."""
     parts = [
         pd.DataFrame(
@@ -213,7 +212,7 @@ def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -
         )
         threshold, _ = select_threshold([*mixed.values()], labels, prevalence_tolerance)
         tested = {n: smoothed(test[n].channels, p, weights) for n, p in found.items()}
-        parts.append(_rows(name + suffix, test, tested, threshold))
+        parts.append(ledger_rows(name + suffix, test, tested, threshold))
     return pd.concat(parts)
 
 
@@ -235,22 +234,54 @@ def ledger(fit: Patients, test: Patients | None) -> pd.DataFrame:
 def single_features(patients: Patients) -> pd.DataFrame:
     """Mean AUROC of every feature alone."""
     parts = [
-        _rows(f, patients, {n: single_feature(f)(patients)(p) for n, p in patients.items()}, 0.5)
+        ledger_rows(
+            f, patients, {n: single_feature(f)(patients)(p) for n, p in patients.items()}, 0.5
+        )
         for f in FEATURES
     ]
     return summarise(score(pd.concat(parts))).set_index("method")[["auroc", "ez_auprc"]]
 
 
-def measure(*paths: str) -> list[dict[str, Any]]:
+def asked_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser("python -m benchmarks real")
+    parser.add_argument("files", nargs="*", type=Path, help="FIT.parquet [TEST.parquet]")
+    parser.add_argument("--model", help="a model to evaluate on the second file")
+    parser.add_argument("--build", type=Path, metavar="FOLDER", help="write the shipped model")
+    asked = parser.parse_args(arguments)
+    most = 1 if asked.build else 2
+    if len(asked.files) > most or (asked.model and len(asked.files) != 2):
+        wanted = "one file" if asked.build else "two files" if asked.model else "one or two files"
+        raise SystemExit(f"real: expected {wanted}, found {len(asked.files)}. {GIVE}")
+    return asked
+
+
+def of_model(given: str, test: Patients) -> pd.DataFrame:
+    """A model as it is, on the test patients, with its own threshold."""
+    model = open_model(given)
+    if model.kind != "lens/features":
+        raise SystemExit(f"{given}: expected a model on contact features, found {model.kind}.")
+    lenses: list[Any] = [member.parts["lens/features"] for member in model.members]
+    scores = {n: np.mean([one.p_nez_of(p.table) for one in lenses], 0) for n, p in test.items()}
+    return ledger_rows("model", test, scores, model.threshold)
+
+
+def measure(*arguments: str) -> list[dict[str, Any]]:
     """The tables as rows of a benchmark."""
-    if len(paths) > 2:
-        raise SystemExit(f"real: expected one or two files, found {len(paths)}. {GIVE}")
-    fit, *others = [read(Path(p)) for p in paths or (DEFAULT,)]
+    asked = asked_of(arguments)
+    fit, *others = [read(Path(p)) for p in asked.files or (DEFAULT,)]
     test = others[0] if others else None
     if test is not None and (both := set(fit) & set(test)):
         raise SystemExit(f"real: expected other patients in the second file, found {sorted(both)}.")
+    if asked.build:
+        from benchmarks.recorded import build
+
+        return build(fit, asked.build)
     with one_thread():
-        scores = score(ledger(fit, test))
+        tested = ledger(fit, test)
+        if asked.model and test is not None:
+            tested = pd.concat([tested, of_model(asked.model, test)], ignore_index=True)
+        scores = score(tested)
     table = summarise(scores).set_index("method")
     print(f"\nReal patients ({len(test or fit)}); labels are clinicians' onset contacts\n")
     columns = [f"{metric} − {REFERENCE} (95 %)" for metric in ("AUROC", "EZ-AUPRC")]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from epilens.evidence.files import Cohort, open_cohort
     from epilens.evidence.views import views
     from epilens.networks.bcr import BCRNet
+    from epilens.networks.model import open_model
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
     from epilens.report.localize import localize
@@ -41,6 +42,7 @@ _HOME = {
     "fuse": "epilens.evaluation.ledger",
     "localize": "epilens.report.localize",
     "open_cohort": "epilens.evidence.files",
+    "open_model": "epilens.networks.model",
     "open_run": "epilens.evaluation.run",
     "propose_onsets": "epilens.data.onset_finder",
     "read_bids": "epilens.data.bids",
@@ -63,6 +65,7 @@ __all__ = [
     "fuse",
     "localize",
     "open_cohort",
+    "open_model",
     "open_run",
     "propose_onsets",
     "read_bids",

@@ -12,6 +12,7 @@ from epilens.evidence.contact_features import (
     FEATURES,
     MEASURES,
     Preparation,
+    check_features,
     contact_features,
     feature_table,
     features_shown,
@@ -108,7 +109,7 @@ def test_fewer_windows_are_used_and_reported(start_s, stop_s, windows):
 def test_too_few_windows_are_refused_with_what_is_needed_and_what_works(start_s, stop_s):
     r = make_recording(start_s=start_s, stop_s=stop_s, fs=512.0)
     with pytest.raises(DataError, match=r"from 18 s before to 18 s after.*epileptogenicity-index"):
-        feature_table(patient(r))
+        check_features(patient(r))
     assert any("has no contact features" in why for why in notes_of(r))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from epilens.core.errors import ModelError
 from epilens.core.types import Bools, Floats
+from epilens.evaluation.feature_novelty import feature_summary, feature_summary_names
 from epilens.evaluation.novelty import (
     SCORE_NAMES,
     STORED,
@@ -27,7 +29,10 @@ from epilens.evaluation.novelty import (
     evidence_names,
     evidence_summary,
     score_summary,
+    usual_limit,
 )
+from epilens.evidence.contact_features import feature_table
+from epilens.evidence.contact_table import ContactTable
 from epilens.methods import seen_labels
 
 COVERAGES = (0.8, 0.9)
@@ -82,13 +87,20 @@ class Certainty:
     """Digests of whole seizures: older models have them, and they are not read."""
     contacts: tuple[str, ...] = ()
     """Digests of the training contacts, seizure by seizure, to know them again."""
+    summary: Literal["descriptors", "features"] = "descriptors"
+    """What `evidence` summarizes: the cube's descriptors, or the contact features."""
 
     def likeness(self, cube: xr.Dataset, p_nez: Floats, threshold: float) -> tuple[Likeness, ...]:
         """Distances of a patient's evidence and scores from the cohort's."""
         return (
-            self.evidence.likeness("evidence", evidence_summary(cube)),
+            self.evidence.likeness("evidence", self._evidence_of(cube)),
             self.scores.likeness("scores", score_summary(p_nez, threshold)),
         )
+
+    def _evidence_of(self, patient: xr.Dataset) -> Floats:
+        if self.summary == "features":
+            return feature_summary(feature_table(patient))
+        return evidence_summary(patient)
 
     def recognised(self, cube: xr.Dataset) -> int | None:
         """How many seizures of a patient the model was trained on; None: it does not know.
@@ -103,7 +115,10 @@ class Certainty:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, as a model keeps it."""
-        return _JSON.dump_python(self, mode="json")
+        tree = _JSON.dump_python(self, mode="json")
+        if self.summary == "descriptors":  # what models were written with before
+            del tree["summary"]
+        return tree
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any], who: str = "certainty") -> Certainty:
@@ -131,14 +146,41 @@ def learn_certainty(
     """
     is_ez = [seen_labels(cube) for cube in cubes]
     evidence = np.array([evidence_summary(cube) for cube in cubes])
+    middle = cohort_middle(evidence_names(cubes[0]["descriptor"].values), evidence)
+    keys = sorted({k for cube in cubes for keys in contact_keys(cube) for k in keys})
+    return replace(_certainty(is_ez, p_nez, threshold, middle), contacts=tuple(keys))
+
+
+def learn_feature_certainty(
+    tables: Sequence[ContactTable],
+    is_ez: Sequence[Bools],
+    p_nez: Sequence[Floats],
+    threshold: float,
+) -> Certainty:
+    """Certainty from a cohort of which contact features are known and no recordings.
+
+    Summary numbers only: of the patients' distances the limit is stored.
+    """
+    values = np.array([feature_summary(table) for table in tables])
+    middle = _only_limit(cohort_middle(feature_summary_names(), values))
+    made = _certainty(is_ez, p_nez, threshold, middle)
+    return replace(made, scores=_only_limit(made.scores), summary="features")
+
+
+def _only_limit(cohort: CohortMiddle) -> CohortMiddle:
+    return replace(cohort, distances=(usual_limit(cohort.distances),))
+
+
+def _certainty(
+    is_ez: Sequence[Bools], p_nez: Sequence[Floats], threshold: float, evidence: CohortMiddle
+) -> Certainty:
     scores = np.array([score_summary(p, threshold) for p in p_nez])
     return Certainty(
-        patients=len(cubes),
+        patients=len(p_nez),
         calibration=platt(p_nez, is_ez),
         sets=tuple(covering_set(p_nez, is_ez, coverage) for coverage in COVERAGES),
-        evidence=cohort_middle(evidence_names(cubes[0]["descriptor"].values), evidence),
+        evidence=evidence,
         scores=cohort_middle(SCORE_NAMES, scores),
-        contacts=tuple(sorted({k for cube in cubes for keys in contact_keys(cube) for k in keys})),
     )
 
 

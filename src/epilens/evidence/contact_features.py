@@ -45,6 +45,11 @@ BANDS_HZ = {
 MEASURES = (*BANDS_HZ, "var", "skew", "kurt", "ll", "se")
 SUMMARIES = ("mean", "std", "max")
 FEATURES = tuple(f"{measure}_{summary}" for summary in SUMMARIES for measure in MEASURES)
+WORDS = (
+    *("delta power", "theta power", "alpha power", "beta power", "low-gamma power (35-50 Hz)"),
+    *("power at 80-150 Hz", "variance", "skewness", "kurtosis", "line length", "spectral entropy"),
+)
+"""What people call the measures."""
 WINDOW_S = 12.0
 STARTS_S = (-30.0, -18.0, -6.0, 6.0, 18.0)
 """Starts of the windows, in seconds from onset."""
@@ -326,8 +331,8 @@ def features_shown(patient: xr.Dataset) -> Bools:
 
 
 def check_features(patient: xr.Dataset) -> None:
-    """Refuse a patient without any seizure that has contact features."""
-    if not has_features(patient) or not features_shown(patient).any():
+    """Refuse to localize a patient without any seizure that has contact features."""
+    if not features_shown(patient).any():
         raise DataError(
             f"{patient.attrs.get('patient', 'patient')}: expected {NEEDS}, found no seizure with "
             "it. Export a longer recording, or use epileptogenicity-index, which needs less."
@@ -336,7 +341,6 @@ def check_features(patient: xr.Dataset) -> None:
 
 def feature_table(patient: xr.Dataset) -> ContactTable:
     """The seen contacts, compared with each other: terms are `SUMMARIES`, columns `MEASURES`."""
-    check_features(patient)
     seen = patient["valid"].any(["seizure", "window"]).values
     values = np.where(patient["features_valid"].values, patient["features"].values, np.nan)
     return compared(tuple(map(str, patient["channel"].values[seen])), values[:, seen])

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import expit
 
 from epilens.core.types import Bools, Floats
-from epilens.evidence.contact_table import ContactTable, contact_table
+from epilens.evidence.contact_table import ContactTable
 from epilens.methods import (
     Method,
     Scorer,
@@ -23,6 +23,7 @@ from epilens.methods import (
     prediction_rows,
     seen_labels,
 )
+from epilens.networks.feature_lens import FeatureLens
 from epilens.networks.lens import Lens
 
 
@@ -46,8 +47,18 @@ def fit_lens(settings: LensSettings, training: Training) -> Scorer:
     These are the validation patients, and the fit patients scored by lenses of the others: many
     more than the validation patients alone, so the threshold depends less on chance.
     """
-    fit = [(contact_table(cube), seen_labels(cube)) for cube in training.fit]
-    lens, crossed = learn(fit, settings)
+    return fit_any(Lens, settings, training)
+
+
+def fit_feature_lens(settings: LensSettings, training: Training) -> Scorer:
+    """The same on contact features."""
+    return fit_any(FeatureLens, settings, training)
+
+
+def fit_any(kind: type[Lens], settings: LensSettings, training: Training) -> Scorer:
+    """A lens of either kind, with what chooses its threshold."""
+    fit = [(kind.table(cube), seen_labels(cube)) for cube in training.fit]
+    lens, crossed = learn(fit, settings, kind)
     unseen = [
         *zip(training.fit, (expit(-logit) for logit in crossed), strict=True),
         *((cube, lens.p_nez(cube)) for cube in training.validation),
@@ -63,7 +74,9 @@ def fit_lens(settings: LensSettings, training: Training) -> Scorer:
     )
 
 
-def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, list[Floats]]:
+def learn(
+    patients: Labelled, settings: LensSettings, kind: type[Lens] = Lens
+) -> tuple[Lens, list[Floats]]:
     """A calibrated lens, and the calibrated out-of-fold log odds of the patients.
 
     Classes and patients weigh the same in the fit; what that does to the log odds, and what the
@@ -72,7 +85,7 @@ def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, list[Floats
     crossed = cross_fitted(patients, settings)
     slope, shift = calibration(crossed, [is_ez for _, is_ez in patients])
     lens = fit_weights(patients, settings.penalties)
-    calibrated = Lens(lens.mean, slope * lens.weight, slope * lens.intercept + shift)
+    calibrated = kind(lens.mean, slope * lens.weight, slope * lens.intercept + shift)
     return calibrated, [slope * logit + shift for logit in crossed]
 
 
@@ -151,6 +164,16 @@ ENTRIES = (
         input="cube",
         reference="beyond the paper",
         fitter=fit_lens,
+        settings=LensSettings(),
+        seeded=False,
+        prevalence_tolerance=0.02,
+    ),
+    Method(
+        name="lens/features",
+        title="EpiLENS lens on contact features",
+        input="features",
+        reference="beyond the paper",
+        fitter=fit_feature_lens,
         settings=LensSettings(),
         seeded=False,
         prevalence_tolerance=0.02,

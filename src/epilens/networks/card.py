@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epilens.evidence.released_descriptors import which_descriptors
@@ -24,7 +24,7 @@ def card(tree: Mapping[str, Any]) -> str:
         *(f"- {what}: {text}" for what, text in made_of(tree)),
         f"- called EZ where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
-        f"- trained on the descriptors: {which_descriptors(tree['descriptors'])}",
+        f"- trained on the {reads(tree['kind'], tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
         *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
         *(f"- {line}" for line in reached(about)),
@@ -45,14 +45,25 @@ def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def reads(kind: str, descriptors: Sequence[str]) -> str:
+    """What the scores of a model are computed from."""
+    if KINDS[kind].input == "features":
+        return "33 contact features of each seizure"
+    return f"descriptors: {which_descriptors(descriptors)}"
+
+
 def reached(about: Mapping[str, Any]) -> list[str]:
-    """How good the model was on patients that its members never fitted."""
-    figures = about.get("out_of_fold")
-    if not figures:
-        return []
+    """How good the model was: on patients of no part in its development, then out of fold."""
+    external, crossed = about.get("external"), about.get("out_of_fold")
+    titles = (
+        (external, "external validation, mean over {} patients that nobody involved had seen"),
+        (crossed, "out of fold, mean over {} patients"),
+    )
     return [
-        f"out of fold, mean over {figures['patients']} patients: AUROC {figures['auroc']:.3f}, "
-        f"EZ-AUPRC {figures['ez_auprc']:.3f}"
+        f"{title.format(figures['patients'])}: AUROC {figures['auroc']:.3f}, EZ-AUPRC "
+        f"{figures['ez_auprc']:.3f}"
+        for figures, title in titles
+        if figures
     ]
 
 

@@ -38,6 +38,15 @@ class Explanation:
     """What a contact is compared with."""
     others: str = "and the rest of the patient stayed as it is"
     """What is done about the other contacts."""
+    located: Floats | None = None
+    """(c, place, view, descriptor): `by_feature` of the contact itself, its neighbours and its
+    electrode (`contact_table.PLACES`); None where a model does not separate them."""
+    values: Floats | None = None
+    """(c, place, view, descriptor): what the contact shows, in SD over the patient's contacts."""
+    words: tuple[str, ...] = ()
+    """Names of the last axis of `by_feature`; empty: those of the cube's descriptors."""
+    timed: bool = True
+    """Whether the windows that a contribution comes from are known."""
 
     @property
     def by_seizure(self) -> Floats:

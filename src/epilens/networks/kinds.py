@@ -98,6 +98,15 @@ MODELS = (
         note="threshold, calibration and sets come from members that never saw the patient",
     ),
     ModelKind(
+        name="lens/features",
+        title="EpiLENS model (lens on contact features)",
+        parts=(ModelPart("lens/features", "lens", "epilens.networks.feature_lens:FeatureLens"),),
+        member="a lens: one weight per feature of a contact, its neighbours and its electrode",
+        over="folds",
+        note="threshold, calibration and sets come from members that never saw the patient",
+        input="features",
+    ),
+    ModelKind(
         name="cdel",
         title="EpiLENS model (PRQ-Net + BCR-Net)",
         parts=(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
@@ -40,6 +40,22 @@ class Lens(Predictor):
     """(place, term, descriptor)"""
     intercept: float
     """Log odds of EZ of the average contact."""
+    terms: ClassVar[tuple[str, ...]] = TERMS
+
+    @classmethod
+    def table(cls, patient: xr.Dataset) -> ContactTable:
+        """What a patient's contacts are compared by."""
+        return contact_table(patient)
+
+    @classmethod
+    def columns(cls, layout: Layout) -> tuple[str, ...]:
+        """Names of the last axis of the weights."""
+        return layout.descriptors
+
+    @classmethod
+    def shares(cls, patient: xr.Dataset) -> Floats:
+        """Windows that a term is computed from (seizure, term, window, channel, column)."""
+        return placed_windows(patient)
 
     def tensors(self) -> dict[str, Tensor]:
         """For a checkpoint or a model's file."""
@@ -51,7 +67,7 @@ class Lens(Predictor):
     @classmethod
     def open(cls, tensors: Mapping[str, Tensor], layout: Layout) -> Self:
         """A lens from the tensors of a checkpoint or a model."""
-        shape = (len(PLACES), len(TERMS), len(layout.descriptors))
+        shape = (len(PLACES), len(cls.terms), len(cls.columns(layout)))
         try:
             mean, weight, intercept = (tensors[k].numpy() for k in ("mean", "weight", "intercept"))
             lens = cls(mean, weight, float(intercept))
@@ -74,12 +90,12 @@ class Lens(Predictor):
 
     def p_nez(self, patient: xr.Dataset) -> Floats:
         """NEZ probability of the valid channels."""
-        return self.p_nez_of(contact_table(patient))
+        return self.p_nez_of(self.table(patient))
 
     @classmethod
     def score_members(cls, members: Sequence[Self], patient: xr.Dataset) -> Floats:
         """The terms of the contacts are computed once for all lenses."""
-        table = contact_table(patient)
+        table = cls.table(patient)
         tables = [table, *(table.alone(s) for s in range(len(table.of_seizure)))]
         return np.array([[lens.p_nez_of(one) for one in tables] for lens in members])
 
@@ -109,36 +125,38 @@ class Lens(Predictor):
         the parts of the log odds, scaled to the difference of the scores. A term that is computed
         from some part of the seizure is shared by those windows; the other terms are steady.
         """
-        table, share = contact_table(patient), placed_windows(patient)  # (S, term, W, C, D)
+        table, share = cls.table(patient), cls.shares(patient)
         S, W, C = (patient.sizes[axis] for axis in ("seizure", "window", "channel"))
-        by_feature = np.zeros((C, *table.x.shape[2:]))
+        located = np.zeros(table.x.shape)
         by_window, by_seizure = np.zeros((C, S, W)), np.zeros((C, S))
         baseline, score = np.zeros(C), np.zeros(C)
         n = len(members)  # lenses have equal weights
         for lens, _ in members:
             ez, average = expit(lens.logit(table)), expit(lens.average)
             scaled = lens.scaled_parts(table, ez - average) / n
-            by_feature += scaled.sum(axis=0)
-            by_seizure += scaled.sum(axis=(2, 3)).T
-            by_window += np.einsum("sctd,stwcd->csw", scaled, share)
+            located += scaled.sum(axis=0)
+            by_seizure += scaled.sum(axis=(2, 3, 4)).T
+            by_window += np.einsum("sctd,stwcd->csw", scaled.sum(axis=2), share)
             baseline += average / n
             score += ez / n
         return Explanation(
             contacts=order,
-            by_feature=by_feature[order],
+            by_feature=located.sum(axis=1)[order],
             by_window=by_window[order],
             steady=(by_seizure - by_window.sum(axis=2))[order],
             together=np.zeros(len(order)),
             baseline=baseline[order],
             score=score[order],
-            views=TERMS,
+            views=cls.terms,
             average="the evidence of this patient's average contact",
             others="its neighbours and electrode included",
+            located=located[order],
+            values=table.x[order],
         )
 
     def scaled_parts(self, table: ContactTable, difference: Floats) -> Floats:
-        """Parts of the log odds (seizure, channel, term, descriptor), scaled to sum to this."""
-        parts = self.parts(table).sum(axis=2)
-        total = parts.sum(axis=(0, 2, 3))
+        """Parts of the log odds (seizure, channel, place, term, descriptor), scaled to this sum."""
+        parts = self.parts(table)
+        total = parts.sum(axis=(0, 2, 3, 4))
         level = np.where(total == 0, 1, total)
-        return parts * np.where(total == 0, 0, difference / level)[:, None, None]
+        return parts * np.where(total == 0, 0, difference / level)[:, None, None, None]

@@ -115,6 +115,14 @@ class Model:
 
         `force_descriptors` lets others pass, if they are as many: whoever forces must say so.
         """
+        if self._kind.input != "cube":
+            if self._kind.input not in cube:
+                raise ModelError(
+                    f"{cube.attrs.get('patient', 'cube')}: expected a patient with its "
+                    f"{self._kind.input}, found a cube alone. Give the recordings, or describe the "
+                    "patient again."
+                )
+            return
         descriptors = tuple(cube["descriptor"].values.tolist())
         same = descriptors == self.descriptors
         readable = same or (force_descriptors and len(descriptors) == len(self.descriptors))
@@ -220,9 +228,38 @@ def sign(tree: Mapping[str, Any]) -> bytes:
     return blank.replace(_UNSIGNED.encode(), hashlib.sha256(blank).hexdigest().encode())
 
 
+def shipped_models() -> dict[str, Path]:
+    """Folders of the models that come with EpiLENS, by name."""
+    folder = Path(__file__).parents[1] / "models"
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/model.json"))}
+
+
+def model_folder(given: str | Path) -> Path:
+    """The folder of a model: a folder or URL, else the name of a shipped model."""
+    shipped = shipped_models().get(str(given))
+    return shipped if shipped and not Path(given).exists() else fetched(given)
+
+
 def open_model(path: str | Path) -> Model:
-    """Open a model's folder or store; a changed byte or another format is refused."""
-    path = fetched(path)
+    """Open a model; a changed byte or another format is refused.
+
+    Parameters
+    ----------
+    path : path or str
+        A model's folder or URL, or the name of a model that comes with EpiLENS: `recorded`.
+
+    Returns
+    -------
+    Model
+        For `localize`.
+
+    Examples
+    --------
+    >>> model = open_model("recorded")
+    >>> model.kind, model.about["cohort"]["patients"], model.about["simulated"]
+    ('lens/features', 15, False)
+    """
+    path = model_folder(path)
     tree = read_model_json(path)
     members = []
     for about in tree["members"]:

@@ -81,7 +81,7 @@ SPECS: Mapping[str, type[Stored]] = {"prq": StoredPRQ, "bcr": StoredBCR}
 
 
 class StoredFigures(Open):
-    """How good the model was out of fold."""
+    """How good the model was out of fold, or on patients of another source."""
 
     patients: Count
     auroc: float
@@ -101,6 +101,7 @@ class StoredAbout(Open):
     simulated: bool = False
     cohort: dict[str, int | float | str] = Field(default_factory=dict)
     out_of_fold: StoredFigures | Nothing = Nothing()
+    external: StoredFigures | Nothing = Nothing()
     notes: list[str] = Field(default_factory=list)
 
 

@@ -1,0 +1,1 @@
+"""Models that come with EpiLENS, one folder each: `epilens.open_model("recorded")`."""
