@@ -128,14 +128,15 @@ def _sheets(folder: Path) -> list[bytes]:
 
 
 def _recording(path: Path) -> object:
-    from epilens.data.reader import annotations_of, open_raw, read_uv, unit_notes
+    from epilens.data.readers import open_reader
+    from epilens.data.readers.mne_reader import open_mne
 
-    raw, _ = open_raw(path)
-    annotations_of(raw)
-    names = [name.strip() for name in raw.ch_names][:4]
-    if len(raw.ch_names) * raw.n_times < 10**7:
-        read_uv(raw, names, (0, min(raw.n_times, 100)), dict.fromkeys(names, "uV"))
-    return unit_notes(raw, names, dict.fromkeys(names, ""))
+    for opened in (open_reader, open_mne):  # of an excerpt, and of the whole
+        reader = opened(path)
+        reader.annotations()
+        if len(reader.names) * reader.samples < 10**7:
+            reader.read(0, min(reader.samples, 100), reader.names[:4])
+    return reader.unit_notes(reader.names[:4])
 
 
 def _edfs(folder: Path) -> list[bytes]:

@@ -12,7 +12,7 @@ from trees import ONSET_S, folder, noise, run_file, whys, write_run, write_sheet
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
 from epilens.data.load_patient import Given, take_in
-from epilens.data.reader import open_raw
+from epilens.data.readers.mne_reader import open_mne
 from epilens.plan import Plan
 
 
@@ -68,7 +68,7 @@ def test_a_brainvision_header_may_not_name_files_elsewhere(tmp_path, key, place)
     lines = [f"{key}={named}" if line.startswith(key) else line for line in lines]
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match="found a header that names one elsewhere"):
-        open_raw(header)
+        open_mne(header)
 
 
 def test_a_folder_of_a_patient_that_is_a_link_out_is_not_followed(root, tmp_path):

@@ -6,13 +6,14 @@ import mne
 import numpy as np
 import pytest
 
-from epilens.data.bare_files import contacts_of_raw
+from epilens.data.bare_files import contacts_in
+from epilens.data.readers.mne_reader import open_mne
 
 
 def contacts(names, kind="eeg"):
     info = mne.create_info(names, 100.0, kind)
     raw = mne.io.RawArray(np.zeros((len(names), 10)), info, verbose="ERROR")
-    kept, rows = contacts_of_raw(raw, (), ("sub-01", "seizure-1"))
+    kept, rows = contacts_in(open_mne(raw), (), ("sub-01", "seizure-1"))
     return kept, {row.channel: row.why for row in rows}
 
 

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
-from epilens.data.contacts import parse_contact
-from epilens.data.non_contacts import MEANT_TWICE, electrodes_called_like_inputs, not_contacts
+from epilens.data.non_contacts import why_no_contact
 from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import montage_positions
-from epilens.data.reader import annotations_of, beyond_the_end, is_cut_off, open_raw
+from epilens.data.readers.mne_reader import MneReader, beyond_the_end, is_cut_off, open_mne
+from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import SeizureRun
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-_IEEG = ("eeg", "seeg", "ecog", "dbs")
-# Channels that recorders write beside the contacts, with or without a number.
-_OTHER = re.compile(
-    r"^(?:eeg\s+|pol\s+)?(?:ecg|ekg|emg|eog|dc|trig|stim|status|event|mark|mkr|resp|spo2|osat|etco2"
-    r"|pulse|pleth|beat|bp|pr|annot|photic|patient|airflow|thor|abdo|snore|chin|leg)[\s_-]*\d*\b",
-    re.IGNORECASE,
-)
-
-
-NOT_IEEG = "is no iEEG channel by its type or name"
 EXCLUDED = Note("was excluded by the user", "channel-excluded")
 
 
@@ -45,14 +34,14 @@ def plain_run(
     Without an onset, its annotations say when. Contacts are found by type and name.
     """
     patient, name = who
-    raw, notes = open_raw(source)
+    reader = open_mne(source)
     is_file = isinstance(source, Path)
     if onset_s is None:
-        onset = _annotated_onset(raw, "annotations" if is_file else name, notes)
+        onset = _annotated_onset(reader, "annotations" if is_file else name)
     else:
-        onset = _typed_onset(onset_s, raw, source.name if is_file else name, notes)
-    channels, rows = contacts_of_raw(raw, exclude, who)
-    rows += [AuditRow.of("run", note, who, "noted") for note in notes]
+        onset = _typed_onset(onset_s, reader, source.name if is_file else name)
+    channels, rows = contacts_in(reader, exclude, who)
+    rows += [AuditRow.of("run", note, who, "noted") for note in reader.notes]
     return SeizureRun(
         patient=patient,
         center="",
@@ -61,25 +50,25 @@ def plain_run(
         path=source if is_file else None,
         onset=onset,
         channels=tuple(channels),
-        listed=frozenset(channel.strip() for channel in raw.ch_names),
+        listed=frozenset(reader.names),
         modality="iEEG",
         stated_units=("",) * len(channels),
         is_ez=None,
-        positions=montage_positions(raw),
+        positions=montage_positions(reader.raw),
         stated_fs=None,
         duration_s=None,
-        mains_hz=raw.info["line_freq"],
-        raw=raw,
+        mains_hz=reader.raw.info["line_freq"],
+        raw=reader.raw,
     ), rows
 
 
-def _annotated_onset(raw: BaseRaw, who: str, notes: Sequence[Note]) -> Onset:
+def _annotated_onset(reader: MneReader, who: str) -> Onset:
     """The onset that annotations mean; where they mean none, how to give it here."""
     try:
-        return find_onset(annotations_of(raw), who)
+        return find_onset(reader.annotations(), who)
     except OnsetError as error:
         hint = "Give the onset of every file with --onset."
-        if is_cut_off(notes):
+        if is_cut_off(reader.notes):
             hint = (
                 "The file is cut off, and its onset may be in what is missing: copy it again. "
                 + hint
@@ -87,59 +76,23 @@ def _annotated_onset(raw: BaseRaw, who: str, notes: Sequence[Note]) -> Onset:
         raise OnsetError.of(replace(error.reason, hint=hint)) from None
 
 
-def _typed_onset(onset_s: float, raw: BaseRaw, who: str, notes: Sequence[Note]) -> Onset:
+def _typed_onset(onset_s: float, reader: MneReader, who: str) -> Onset:
     """An onset that the user gives; it must lie inside its recording."""
-    length_s = raw.n_times / float(raw.info["sfreq"])
-    if not 0 <= onset_s < length_s:
-        raise OutsideError(f"{who}: {beyond_the_end(onset_s, length_s, notes)}")
+    if not 0 <= onset_s < reader.duration_s:
+        raise OutsideError(beyond_the_end(onset_s, reader), subject=who)
     return Onset.given(onset_s)
 
 
-def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
-    """Channels that are no contacts by MNE's type and by name, and why.
-
-    A type that only implanted contacts have says more than any name; where the type is unsaid (EDF
-    knows none), the names of all channels together tell.
-    """
-    kind_of = {name.strip(): kind for name, kind in zip(names, kinds, strict=True)}
-    contacts = _by_name(kind_of)
-    others = not_contacts([name for name in contacts if kind_of[name] == "eeg"])
-    reasons = {}
-    for name in kind_of:
-        if name not in contacts:
-            reasons[name] = NOT_IEEG
-        elif parse_contact(name) is None:
-            reasons[name] = "has no contact number in its name"
-        elif name in others:
-            reasons[name] = others[name]
-    return reasons
-
-
-def _by_name(kind_of: Mapping[str, str]) -> list[str]:
-    """Channels of iEEG type that are not called as other inputs are, or are electrodes so called.
-
-    kind_of : type of every channel, in the order of the file.
-    """
-    ieeg = [name for name, kind in kind_of.items() if kind in _IEEG]
-    rest = [name for name in ieeg if not _OTHER.match(name)]
-    electrodes = electrodes_called_like_inputs(set(ieeg) - set(rest), rest)
-    for name in set(ieeg) - set(rest):
-        contact = parse_contact(name)
-        if kind_of[name] != "eeg" and contact is not None and contact.shaft in MEANT_TWICE:
-            electrodes.add(name)
-    return [name for name in ieeg if name in electrodes or not _OTHER.match(name)]
-
-
-def contacts_of_raw(
-    raw: BaseRaw, exclude: Sequence[str], who: tuple[str, str]
+def contacts_in(
+    reader: RecordingReader, exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
     """Channels that are contacts by type and name; the others as rows."""
     names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
-    reasons = why_no_contact(raw.ch_names, raw.get_channel_types())
-    for place, channel in enumerate((name.strip() for name in raw.ch_names), start=1):
+    reasons = why_no_contact(reader.names, reader.kinds)
+    for place, channel in enumerate(reader.names, start=1):
         if channel.upper() in unwanted:
             note = EXCLUDED
-        elif channel in raw.info["bads"]:
+        elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
         elif channel in reasons:
             note = Note(reasons[channel], "channel-not-implanted")
@@ -150,7 +103,7 @@ def contacts_of_raw(
     if not names:
         raise DataError(
             f"expected contacts (names like A1 or LF 01-Ref), found none among "
-            f"{len(raw.ch_names)} channels. Rename the channels, or put the file into a BIDS tree.",
+            f"{len(reader.names)} channels. Rename the channels, or put the file into a BIDS tree.",
             code="channels-none",
         )
     return names, rows

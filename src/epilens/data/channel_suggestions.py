@@ -16,7 +16,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from epilens.core.progress import Progress, StepFunction
-from epilens.data.chunked_reader import Source, open_source
+from epilens.data.chunked_reader import ContactSignals, open_contacts
 from epilens.data.mains import KNOWN_HZ
 from epilens.data.quality import stuck_share
 from epilens.data.recording import Recording
@@ -75,7 +75,7 @@ class _Stretch:
 
 
 def suggest_channels(
-    recording: str | Path | BaseRaw | Recording | Source,
+    recording: str | Path | BaseRaw | Recording | ContactSignals,
     plan: QualityPlan | None = None,
     tick: Progress | StepFunction | None = None,
 ) -> tuple[ChannelSuggestion, ...]:
@@ -90,7 +90,7 @@ def suggest_channels(
     tick : callable
         Told of every stretch that is read.
     """
-    source = recording if isinstance(recording, Source) else open_source(recording)
+    source = recording if isinstance(recording, ContactSignals) else open_contacts(recording)
     plan = plan or QualityPlan()
     parts = [_measures(x, source.fs, plan) for x in _stretches(source, Progress.of(tick))]
     reasons = _reasons(parts, plan)
@@ -102,7 +102,7 @@ def suggest_channels(
     )
 
 
-def _stretches(source: Source, tick: Progress) -> Iterator[NDArray[np.float32]]:
+def _stretches(source: ContactSignals, tick: Progress) -> Iterator[NDArray[np.float32]]:
     length = min(source.samples, max(2, round(_STRETCH_S * source.fs)))
     many = min(_MOST_STRETCHES, max(1, source.samples // length))
     tick.expect(many)

@@ -1,9 +1,10 @@
-"""A recording that is read piece by piece: a file, a BIDS run, an open Raw, or a Recording."""
+"""The contacts of a recording in chunks: of a file, a BIDS run, an open Raw, or a Recording."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
-from epilens.data.bare_files import contacts_of_raw
+from epilens.data.bare_files import contacts_in
 from epilens.data.load_patient import bids_root
-from epilens.data.reader import open_raw, read_uv
+from epilens.data.readers.companions import header_of
+from epilens.data.readers.mne_reader import open_mne
+from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import Recording
 from epilens.data.runs import good_channels, run_name
 from epilens.data.sidecars import BidsFile, BidsTree
@@ -23,15 +26,15 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 _MOST_SAMPLES = 4_000_000
-"""Of all contacts in one piece: 16 megabytes."""
+"""Of all contacts in one chunk: 16 megabytes."""
 
 
 @dataclass(frozen=True)
-class Source:
+class ContactSignals:
     """The contacts of an open recording."""
 
     name: str
-    """As it is called in messages: a file's name, or `recording`."""
+    """Its name in messages: a file's name, or `recording`."""
     channels: tuple[str, ...]
     fs: float
     samples: int
@@ -40,63 +43,64 @@ class Source:
     read: Callable[[int, int], NDArray[np.float32]]
     """First and last sample → (contact, time) in µV."""
     rows: tuple[AuditRow, ...] = ()
-    """Channels that are no contacts, and why."""
+    """Channels that are not contacts, and why."""
     notes: tuple[str, ...] = ()
-    """What the reader warns of."""
+    """Warnings of the reader."""
 
     @property
     def duration_s(self) -> float:
         """Length of the signal."""
         return self.samples / self.fs
 
-    def pieces(self, unit: int) -> Iterator[NDArray[np.float32]]:
-        """Consecutive pieces of whole units of samples; an incomplete unit at the end is left."""
+    def chunks(self, unit: int) -> Iterator[NDArray[np.float32]]:
+        """Consecutive chunks of whole units of samples, without an incomplete unit at the end."""
         units = max(1, _MOST_SAMPLES // (len(self.channels) * unit))
         last = self.samples // unit * unit
         for first in range(0, last, units * unit):
             try:
                 yield self.read(first, min(last, first + units * unit))
             except DataError as error:
-                raise DataError(f"{self.name}: {error}") from error
+                raise error.about(self.name) from error
 
     def count(self, unit: int) -> int:
-        """How many pieces there will be."""
+        """Number of chunks."""
         units = max(1, _MOST_SAMPLES // (len(self.channels) * unit))
         return -(-(self.samples // unit) // units)
 
 
-def open_source(given: str | Path | BaseRaw | Recording, exclude: Sequence[str] = ()) -> Source:
-    """Open a recording for reading in pieces.
+def open_contacts(
+    source: str | Path | BaseRaw | Recording, exclude: Sequence[str] = ()
+) -> ContactSignals:
+    """Open the contacts of a recording for reading in chunks.
 
     Parameters
     ----------
-    given : path, Raw or Recording
+    source : path, Raw or Recording
         A file that MNE reads; one of a BIDS tree is read with its channels.tsv.
     exclude : sequence of str
         Channels that do not count.
     """
-    if isinstance(given, Recording):
-        return _of_recording(given, exclude)
-    if isinstance(given, str | Path):
-        path = _signal_at(Path(given))
+    if isinstance(source, Recording):
+        return _of_recording(source, exclude)
+    if isinstance(source, str | Path):
+        path = _signal_at(Path(source))
         try:
-            raw, notes = open_raw(path)
-            return _of_raw(raw, path, tuple(map(str, notes)), exclude)
+            return _of_file(path, exclude)
         except DataError as error:
-            raise DataError(f"{path.name}: {error}") from error
-    if not hasattr(given, "get_data"):
+            raise error.about(path.name) from error
+    if not hasattr(source, "get_data"):
         raise DataError(
             "recording: expected a path, an mne.io.Raw or a Recording, found "
-            f"{type(given).__name__}. Give one recording."
+            f"{type(source).__name__}. Give one recording."
         )
-    return _of_raw(given, None, (), exclude)
+    reader = open_mne(source)
+    names, rows = contacts_in(reader, exclude, ("", ""))
+    return _of_reader("recording", reader, names, rows)
 
 
 def _signal_at(path: Path) -> Path:
-    """The file to open; of BrainVision's three files any may be given."""
-    header = path.with_suffix(".vhdr")
-    if path.suffix.lower() in (".eeg", ".vmrk") and header.exists():
-        path = header
+    """The file to open; any file of a recording may be given."""
+    path = header_of(path)
     if not path.exists():
         raise DataError(f"{path}: expected a recording, found nothing. Check the path.")
     if path.is_dir() and path.suffix != ".mefd":
@@ -106,7 +110,7 @@ def _signal_at(path: Path) -> Path:
     return path
 
 
-def _of_recording(recording: Recording, exclude: Sequence[str]) -> Source:
+def _of_recording(recording: Recording, exclude: Sequence[str]) -> ContactSignals:
     unwanted = {name.strip().upper() for name in exclude}
     index = [i for i, name in enumerate(recording.channels) if name.upper() not in unwanted]
     missing = recording.missing
@@ -117,7 +121,7 @@ def _of_recording(recording: Recording, exclude: Sequence[str]) -> Source:
             part[missing[index, start:stop]] = np.nan
         return part
 
-    return Source(
+    return ContactSignals(
         "recording",
         tuple(recording.channels[i] for i in index),
         recording.fs,
@@ -127,48 +131,44 @@ def _of_recording(recording: Recording, exclude: Sequence[str]) -> Source:
     )
 
 
-def _of_raw(
-    raw: BaseRaw, path: Path | None, notes: tuple[str, ...], exclude: Sequence[str]
-) -> Source:
-    names, units, rows = _contacts(raw, path, exclude)
-
-    def read(start: int, stop: int) -> NDArray[np.float32]:
-        return read_uv(raw, names, (start, stop), units)
-
-    return Source(
-        "recording" if path is None else path.name,
-        tuple(names),
-        float(raw.info["sfreq"]),
-        raw.n_times,
-        0.0,
-        read,
-        tuple(rows),
-        notes,
-    )
-
-
-def _contacts(
-    raw: BaseRaw, path: Path | None, exclude: Sequence[str]
-) -> tuple[list[str], dict[str, str], list[AuditRow]]:
-    """Contacts of a recording with the units that sidecars state, and the others as rows."""
-    listed = None if path is None else _listed(path)
+def _of_file(path: Path, exclude: Sequence[str]) -> ContactSignals:
+    """The contacts of a file; in a BIDS tree those that channels.tsv lists as good."""
+    listed = _listed(path)
     if listed is None:
-        names, rows = contacts_of_raw(raw, exclude, ("", ""))
-        return names, dict.fromkeys(names, ""), rows
+        reader = open_mne(path)
+        names, rows = contacts_in(reader, exclude, ("", ""))
+        return _of_reader(path.name, reader, names, rows)
     units, rows = listed
+    reader = open_mne(path, units)
     unwanted = {name.strip().upper() for name in exclude}
-    there = {name.strip() for name in raw.ch_names}
-    names = [name for name in units if name in there and name.upper() not in unwanted]
+    in_file = set(reader.names)
+    names = [name for name in units if name in in_file and name.upper() not in unwanted]
     if not names:
         raise DataError(
             f"expected the channels of channels.tsv in the file, found none of {len(units)}. "
-            "Do the two belong together?"
+            "Do the two belong together?",
+            code="channels-none",
         )
-    return names, units, rows
+    return _of_reader(path.name, reader, names, rows)
+
+
+def _of_reader(
+    name: str, reader: RecordingReader, names: Sequence[str], rows: Sequence[AuditRow]
+) -> ContactSignals:
+    return ContactSignals(
+        name,
+        tuple(names),
+        reader.fs,
+        reader.samples,
+        0.0,
+        partial(reader.read, names=names),
+        tuple(rows),
+        tuple(map(str, reader.notes)),
+    )
 
 
 def _listed(path: Path) -> tuple[dict[str, str], list[AuditRow]] | None:
-    """Good contacts of channels.tsv with their units; None where no sidecar is there."""
+    """Good contacts of channels.tsv with their units; None where there is no such table."""
     root, file = bids_root(path), BidsFile.of(path)
     if root is None or file is None:
         return None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from epilens.core.errors import DataError
 from epilens.data.load_patient import bids_root, patient_code
+from epilens.data.readers.companions import header_of
 from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
 
@@ -89,7 +90,7 @@ def recordings_in(given: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in given:
         if not path.is_dir() or path.suffix == ".mefd":
-            found.append(path)
+            found.append(header_of(path))
             continue
         files = [file for case in cases_of([path]) for file in case.files if file.ictal]
         # A linked file keeps its own name: that is what the user knows.
@@ -115,7 +116,7 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
         return _of_tree(BidsTree(root), path)
     if path.is_dir() and any(path.glob("*/dataset_description.json")):
         return [row for tree in datasets_in(path) for row in _of_tree(BidsTree(tree), tree)]
-    plain = _signals_in(path) if path.is_dir() and path.suffix != ".mefd" else [_header_of(path)]
+    plain = _signals_in(path) if path.is_dir() and path.suffix != ".mefd" else [header_of(path)]
     if not plain:
         raise DataError(
             f"{path}: expected recordings or a BIDS dataset, found neither. Name the files."
@@ -151,18 +152,11 @@ def plain_file(path: Path) -> TraceFile:
 
 
 def _signals_in(folder: Path) -> list[Path]:
-    return sorted({_header_of(path) for path in folder.iterdir() if _is_signal(path)})
+    return sorted({header_of(path) for path in folder.iterdir() if _is_signal(path)})
 
 
 def _is_signal(path: Path) -> bool:
     return path.name[0] != "." and path.name.lower().endswith(SIGNALS)
-
-
-def _header_of(path: Path) -> Path:
-    """BrainVision has three files, and any of them may be given."""
-    header = path.with_suffix(".vhdr")
-    parts = (".eeg", ".vmrk", ".dat", ".avg")
-    return header if path.suffix.lower() in parts and header.exists() else path
 
 
 def _digest(path: Path) -> str:

@@ -25,6 +25,7 @@ from epilens.data.contacts import ContactList, match_list
 from epilens.data.duplicates import Repeats
 from epilens.data.onset import APART_S, Onset
 from epilens.data.positions import place_contacts
+from epilens.data.readers.companions import header_of
 from epilens.data.recording import Recording, SeizureRun, pick, read_run
 from epilens.data.sidecars import BidsTree, with_prefix
 from epilens.plan import Plan
@@ -217,7 +218,7 @@ def _sources(items: Sequence[Any], given: Given) -> tuple[list[Path | BaseRaw], 
                 f"{type(source).__name__}. Read the files with mne.io.read_raw first."
             )
         onsets_s += [None if one is None else float(one) for one in onset]
-        sources.append(Path(source) if isinstance(source, str) else source)
+        sources.append(source if isinstance(source, BaseRaw) else header_of(Path(source)))
         if isinstance(sources[-1], Path) and not sources[-1].exists():
             raise DataError(f"{source}: expected a recording, found nothing. Check the path.")
     return sources, replace(given, onsets_s=tuple(onsets_s))

@@ -8,7 +8,7 @@ and an electrode by consecutive numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, plain_name
@@ -41,6 +41,20 @@ _SPARE = {"RQ"}
 _SHAFT = 4
 """Consecutive contacts that make an electrode."""
 
+BIDS_CONTACTS = ("ECOG", "SEEG")
+"""Types of implanted contacts in channels.tsv; electrodes of a stimulator (DBS) are not ranked."""
+_IEEG = ("eeg", "seeg", "ecog", "dbs")
+"""MNE's types of channels that can be contacts; `eeg` where the format has no types."""
+# Channels that recorders write in addition to the contacts, with or without a number.
+_OTHER = re.compile(
+    r"^(?:eeg\s+|pol\s+)?(?:ecg|ekg|emg|eog|dc|trig|stim|status|event|mark|mkr|resp|spo2|osat|etco2"
+    r"|pulse|pleth|beat|bp|pr|annot|photic|patient|airflow|thor|abdo|snore|chin|leg)[\s_-]*\d*\b",
+    re.IGNORECASE,
+)
+
+
+NOT_IEEG = "is no iEEG channel by its type or name"
+
 MEANT_TWICE = frozenset(
     {"DC", "BP", "PR", "LEG", "CHIN", "BEAT", "THOR", "ABDO", "MARK", "MKR", "RESP"}
 )
@@ -49,6 +63,41 @@ MEANT_TWICE = frozenset(
 SCALP = "is a scalp electrode by its name (10-20)"
 UNUSED = "is an unused input of the recorder by its name"
 ALONE = "is the only channel of its name, as unused inputs are, beside electrodes of four or more"
+
+
+def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
+    """Channels that are no contacts by MNE's type and by name, and why.
+
+    A type that only implanted contacts have says more than any name; where the type is unsaid (EDF
+    knows none), the names of all channels together tell.
+    """
+    kind_of = {name.strip(): kind for name, kind in zip(names, kinds, strict=True)}
+    contacts = _by_name(kind_of)
+    others = not_contacts([name for name in contacts if kind_of[name] == "eeg"])
+    reasons = {}
+    for name in kind_of:
+        if name not in contacts:
+            reasons[name] = NOT_IEEG
+        elif parse_contact(name) is None:
+            reasons[name] = "has no contact number in its name"
+        elif name in others:
+            reasons[name] = others[name]
+    return reasons
+
+
+def _by_name(kind_of: Mapping[str, str]) -> list[str]:
+    """Channels of iEEG type that are not called as other inputs are, or are electrodes so called.
+
+    kind_of : type of every channel, in the order of the file.
+    """
+    ieeg = [name for name, kind in kind_of.items() if kind in _IEEG]
+    rest = [name for name in ieeg if not _OTHER.match(name)]
+    electrodes = electrodes_called_like_inputs(set(ieeg) - set(rest), rest)
+    for name in set(ieeg) - set(rest):
+        contact = parse_contact(name)
+        if kind_of[name] != "eeg" and contact is not None and contact.shaft in MEANT_TWICE:
+            electrodes.add(name)
+    return [name for name in ieeg if name in electrodes or not _OTHER.match(name)]
 
 
 def not_contacts(names: Collection[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from epilens.core.errors import DataError
 from epilens.core.progress import Progress, StepFunction
-from epilens.data.chunked_reader import Source, open_source
+from epilens.data.chunked_reader import ContactSignals, open_contacts
 from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
 from epilens.data.onset_features import Features, Grid, features_of
 from epilens.data.recording import Recording
@@ -79,10 +79,10 @@ def propose_onsets(
     >>> abs(first.onset_s - 60) < 10
     True
     """
-    return candidates_of(open_source(recording, exclude), Progress.of(tick))
+    return candidates_of(open_contacts(recording, exclude), Progress.of(tick))
 
 
-def candidates_of(source: Source, tick: Progress) -> tuple[OnsetCandidate, ...]:
+def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidate, ...]:
     """The same for a recording that is open already."""
     grid = Grid(source.fs)
     if source.duration_s < _LEAST_S:
@@ -98,12 +98,12 @@ def candidates_of(source: Source, tick: Progress) -> tuple[OnsetCandidate, ...]:
     return tuple(_candidate(source, at_s, change) for at_s, change in _apart(found))
 
 
-def _sections(source: Source, grid: Grid, tick: Progress) -> Iterator[tuple[int, Features]]:
+def _sections(source: ContactSignals, grid: Grid, tick: Progress) -> Iterator[tuple[int, Features]]:
     """First block and features of overlapping sections; the last can be short."""
     whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
     parts: list[Features] = []
     first = blocks = 0
-    for features in features_of(source.pieces(grid.samples), grid):
+    for features in features_of(source.chunks(grid.samples), grid):
         parts.append(features)
         blocks += features.alive.shape[1]
         tick(f"reading {source.name}", 1)
@@ -136,7 +136,7 @@ def sure_of(change: Change) -> float:
     return float(1 / (1 + np.exp(-x - apart * min(change.apart_s, _MOST_APART_S))))
 
 
-def _candidate(source: Source, at_s: float, change: Change) -> OnsetCandidate:
+def _candidate(source: ContactSignals, at_s: float, change: Change) -> OnsetCandidate:
     return OnsetCandidate(
         round(source.starts_s + at_s, 3),
         round(sure_of(change), 3),

@@ -17,7 +17,7 @@ from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
-from epilens.data.reader import beyond_the_end, content_of, open_raw, read_uv, unit_notes
+from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -148,11 +148,11 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     DataError
         When the file is missing, cannot be read, or does not hold enough signal before onset.
     """
-    raw, notes = open_raw(run.source)
-    interval = _interval(run, raw, plan, notes)
-    names, rows = _channels_in_file(run, raw)
-    recording = _read(run, raw, names, interval)
-    notes += [*unit_notes(raw, names, run.units), *_header_notes(raw, run)]
+    reader = open_mne(run.source, run.units)
+    interval = _interval(run, reader, plan)
+    names, rows = _channels_in_file(run, reader)
+    recording = _read(run, reader, names, interval)
+    notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
     if not run.mains_hz and plan.filter.notch != "none":
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
@@ -179,10 +179,10 @@ def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:
 
 
 def _read(
-    run: SeizureRun, raw: BaseRaw, names: Sequence[str], interval: tuple[int, int]
+    run: SeizureRun, reader: MneReader, names: Sequence[str], interval: tuple[int, int]
 ) -> Recording:
     """The interval in µV, with what is known about the run; no channel is judged yet."""
-    signal, fs = read_uv(raw, names, interval, run.units), float(raw.info["sfreq"])
+    signal, fs = reader.read(*interval, names), reader.fs
     missing = None if np.isfinite(signal).all() else ~np.isfinite(signal)
     if missing is not None:
         signal[missing] = 0
@@ -202,7 +202,7 @@ def _read(
         source=run.path,
         missing=missing,
         simulated=run.simulated,
-        content=content_of(raw),
+        content=reader.content_digest(),
         **flags_at(run, (row[name] for name in names)),
     )
 
@@ -228,21 +228,20 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
     )
 
 
-def _interval(run: SeizureRun, raw: BaseRaw, plan: Plan, notes: Sequence[Note]) -> tuple[int, int]:
+def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]:
     """First and last sample to read: the windows and the filter's margins, clipped to the file."""
-    fs, onset_s = float(raw.info["sfreq"]), run.onset.onset_s
-    length_s = raw.n_times / fs
-    if onset_s >= length_s:
-        raise OnsetError(beyond_the_end(onset_s, length_s, notes))
+    fs, onset_s = reader.fs, run.onset.onset_s
+    if onset_s >= reader.duration_s:
+        raise OnsetError(beyond_the_end(onset_s, reader))
     windows, margin_s = plan.windows, plan.filter.margin_s
     start = max(0, round((onset_s + windows.start_s - margin_s) * fs))
-    stop = min(raw.n_times, round((onset_s + windows.stop_s + margin_s) * fs))
+    stop = min(reader.samples, round((onset_s + windows.stop_s + margin_s) * fs))
     return start, stop
 
 
-def _channels_in_file(run: SeizureRun, raw: BaseRaw) -> tuple[list[str], list[AuditRow]]:
+def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], list[AuditRow]]:
     """Planned channels that the file has, in the order of channels.tsv; the others as rows."""
-    in_file = {name.strip(): name for name in raw.ch_names}
+    in_file = dict.fromkeys(reader.names)
     names = [name for name in run.channels if name in in_file]
     note = Note("is in channels.tsv but not in the file", "channel-not-in-file")
     rows = [
@@ -283,12 +282,12 @@ def _flag_rows(
     ]
 
 
-def _header_notes(raw: BaseRaw, run: SeizureRun) -> list[Note]:
+def _header_notes(reader: MneReader, run: SeizureRun) -> list[Note]:
     """Disagreements between the file and its sidecars that do not stop the reading."""
-    texts, fs = [], float(raw.info["sfreq"])
+    texts, fs = [], reader.fs
     if run.stated_fs and abs(run.stated_fs - fs) > 1e-3 * fs:
         texts.append(f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; taken")
-    length_s = raw.n_times / fs
+    length_s = reader.duration_s
     if run.duration_s and abs(run.duration_s - length_s) > 1.0 + 1 / fs:
         texts.append(
             f"sidecars say {run.duration_s:.1f} s of signal, the file has {length_s:.1f} s"

@@ -14,15 +14,16 @@ import pandas as pd
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, known_word, shown_label
 from epilens.data.labels import Zones
+from epilens.data.non_contacts import BIDS_CONTACTS
 from epilens.data.onset import APART_S, Event, Onset
 from epilens.data.positions import Positions
+from epilens.data.readers.companions import header_of
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
 from epilens.plan import Plan
 
 SIGNALS = (".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb")
 _RUN_SIDECARS = {("channels", ".tsv"), ("events", ".tsv"), ("ieeg", ".json")}
-_CONTACTS = ("ECOG", "SEEG")
 _TYPES = (
     *("EEG", "DBS", "MISC", "OTHER", "REF", "TRIG", "ECG", "EMG", "EOG", "VEOG", "HEOG", "ADC"),
     *("DAC", "AUDIO", "PD", "EYEGAZE", "PUPIL", "SYSCLOCK", "RESP", "TEMP", "GSR", "PPG"),
@@ -56,7 +57,7 @@ class RunSidecars:
     @property
     def contacts(self) -> pd.DataFrame:
         """Rows of ECOG and SEEG channels, good or bad."""
-        return self.table[self.table["type"].str.upper().isin(_CONTACTS)]
+        return self.table[self.table["type"].str.upper().isin(BIDS_CONTACTS)]
 
     def seizure(
         self, center: str, simulated: bool, zones: Zones, positions: Positions
@@ -113,14 +114,10 @@ def _signals_among(
     files: list[BidsFile], patient: str
 ) -> tuple[dict[Any, BidsFile], list[AuditRow]]:
     """Signal files by their entities; the same run in two formats is one seizure."""
-    headers = {f.path.stem for f in files if f.extension == ".vhdr"}
     signals = [
         f
         for f in files
-        if f.suffix == "ieeg"
-        and f.extension in SIGNALS
-        # A .eeg beside its .vhdr is BrainVision's data; alone it is Nihon Kohden.
-        and not (f.extension == ".eeg" and f.path.stem in headers)
+        if f.suffix == "ieeg" and f.extension in SIGNALS and header_of(f.path) == f.path
     ]
     best: dict[Any, BidsFile] = {}
     rows = []
@@ -158,7 +155,7 @@ def good_channels(
     repeated = set(table["name"][table["name"].duplicated()])
     for place, row in enumerate(table.to_dict("records"), start=1):
         kind, status, name = row["type"].upper(), row.get("status", "").lower(), row["name"]
-        if kind not in _CONTACTS:
+        if kind not in BIDS_CONTACTS:
             shown = known_word(kind, _TYPES, "another one") if kind else "not given"
             note = Note("type is {found}, not ECOG or SEEG", "channel-type", found=shown)
             name = shown_label(name, place)

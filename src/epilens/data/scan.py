@@ -18,7 +18,7 @@ from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
 from epilens.data.onset import GIVEN, TABLED, Onset, find_onset
 from epilens.data.positions import Positions, read_positions
-from epilens.data.reader import annotations_of
+from epilens.data.readers.mne_reader import open_mne
 from epilens.data.recording import SeizureRun
 from epilens.data.runs import (
     RunSidecars,
@@ -222,7 +222,7 @@ class Scan:
                 "expected an events.tsv, found none. Add it, or give the onset with --onsets.",
                 code="events-missing",
             )
-        return find_onset(annotations_of(signal), who="events")
+        return find_onset(open_mne(signal).annotations(), who="events")
 
     def _given_onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> float | None:
         if (patient, run_name(file)) in self._onsets:

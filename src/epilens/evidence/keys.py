@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.provenance import code_digest, digest_of
+from epilens.data.readers.companions import files_of
 from epilens.data.recording import SeizureRun
 from epilens.data.scan import Patient
 from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
@@ -59,14 +60,7 @@ def _run_facts(run: SeizureRun) -> dict[str, Any]:
 
 def _sources(run: SeizureRun) -> list[Path]:
     """The signal file and its companions (BrainVision and Persyst have more than one)."""
-    if run.path is None or not run.path.is_file():
-        return []
-    stem = run.path.name.partition(".")[0]
-    return sorted(
-        p
-        for p in run.path.parent.iterdir()
-        if p.name.partition(".")[0] == stem and p.suffix not in (".json", ".tsv") and p.is_file()
-    )
+    return [] if run.path is None or not run.path.is_file() else files_of(run.path)
 
 
 def source_digests(runs: Iterable[SeizureRun], threads: int | None = None) -> dict[str, str]:

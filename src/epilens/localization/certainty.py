@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.core.types import Bools, Floats
-from epilens.data.reader import WRONG_LENGTH
+from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.novelty import Likeness
 from epilens.evidence.signals import signal_of

@@ -14,7 +14,7 @@ from epilens.core.progress import Progress
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.load_patient import Given, Intake, patient_code, take_in
-from epilens.data.reader import WRONG_LENGTH
+from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.cube import check, is_ictal, is_reference, joined
 from epilens.evidence.describe import audit_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from epilens.core.console import print_table, progress, say
 from epilens.core.progress import Progress
-from epilens.data.chunked_reader import open_source
+from epilens.data.chunked_reader import open_contacts
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
 
 
@@ -25,7 +25,7 @@ class OnsetsOfFile:
 
 def onsets_of_files(files: Sequence[Path], tick: Progress) -> list[OnsetsOfFile]:
     """Candidates of every file; all are opened before the first is read, so bad input is quick."""
-    sources = [open_source(file) for file in files]
+    sources = [open_contacts(file) for file in files]
     return [
         OnsetsOfFile(file, source.duration_s, candidates_of(source, tick), source.notes)
         for file, source in zip(files, sources, strict=True)

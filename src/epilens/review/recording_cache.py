@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
 from epilens.data.channel_suggestions import ChannelSuggestion, suggest_channels
-from epilens.data.chunked_reader import Source
+from epilens.data.chunked_reader import ContactSignals
 from epilens.data.onset_finder import OnsetCandidate, candidates_of
 from epilens.review.overview import REST, Foreground, Overview
 from epilens.review.session import Session
@@ -75,7 +75,7 @@ class RecordingCache:
             old.overview.stop()
 
 
-def source_of(opened: OpenFile, foreground: Foreground) -> Source:
+def source_of(opened: OpenFile, foreground: Foreground) -> ContactSignals:
     """An open recording as the search for onsets reads it: good contacts, piece by piece."""
     keep = [i for i, name in enumerate(opened.contacts) if name not in opened.bad]
     names = tuple(opened.contacts[i] for i in keep)
@@ -84,7 +84,7 @@ def source_of(opened: OpenFile, foreground: Foreground) -> Source:
         foreground.wait()
         return opened.read(start, stop)[keep]
 
-    return Source(opened.file.name, names, opened.fs, opened.samples, 0.0, read)
+    return ContactSignals(opened.file.name, names, opened.fs, opened.samples, 0.0, read)
 
 
 def _suggest(case: CachedRecording, foreground: Foreground) -> None:

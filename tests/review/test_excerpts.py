@@ -1,4 +1,4 @@
-"""Any stretch of a file, as MNE reads it; and the contacts in the order of the screen."""
+"""Any excerpt of a file, as MNE reads it; and the contacts in the order of the screen."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from recordings_to_review import FS, NAMES, write_brainvision, write_edf
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of, plain_file
-from epilens.review.brainvision import BrainVisionFile
-from epilens.review.edf import EdfFile
-from epilens.review.signals import MneFile, open_file
+from epilens.data.readers.edf_reader import EdfReader
+from epilens.data.readers.mne_reader import MneReader
+from epilens.review.signals import open_file
 
 
 def by_mne(path, start, stop):
@@ -34,17 +34,17 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "reader"),
     [
-        ("plain.edf", EdfFile),
-        ("notes.edf", EdfFile),
-        ("int.vhdr", BrainVisionFile),
-        ("float.vhdr", BrainVisionFile),
-        ("mne_raw.fif", MneFile),
+        ("plain.edf", EdfReader),
+        ("notes.edf", EdfReader),
+        ("int.vhdr", MneReader),
+        ("float.vhdr", MneReader),
+        ("mne_raw.fif", MneReader),
     ],
 )
 @pytest.mark.parametrize("stretch", [(0, 10), (499, 502), (1234, 9876), (14_990, 15_000)])
-def test_a_stretch_is_what_mne_reads(folder, name, reader, stretch):
+def test_an_excerpt_is_what_mne_reads(folder, name, reader, stretch):
     opened = open_file(plain_file(folder / name))
-    assert isinstance(opened.source, reader)
+    assert isinstance(opened.reader, reader)
     names, expected = by_mne(folder / name, *stretch)
     expected = expected[[names.index(contact) for contact in opened.contacts]]
     np.testing.assert_allclose(opened.read(*stretch), expected, atol=1e-3)
@@ -112,7 +112,7 @@ def test_a_header_that_is_not_plain_is_left_to_mne(folder, tmp_path, at, text):
     except DataError as error:
         assert "expected" in str(error)  # noqa: PT017
     else:
-        assert isinstance(opened.source, MneFile)
+        assert isinstance(opened.reader, MneReader)
 
 
 def test_a_brainvision_header_that_points_elsewhere_is_not_followed(folder, tmp_path):

@@ -1,0 +1,116 @@
+"""Excerpts of EDF and EDF+ files through edfio, which opens a file of any length at once.
+
+MNE reads all annotations of a file when it opens it, which takes seconds for a day. Here the file
+is mapped anew for each excerpt, so that memory stays bounded and a file that shrinks or disappears
+meanwhile is noticed. Only the plain case is read: one rate, continuous, units of voltage, each name
+once. MNE reads everything else.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.data.onset import Event
+from epilens.data.readers.mne_reader import open_mne
+from epilens.data.readers.protocol import RecordingReader
+from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
+from epilens.io.safe_read import check_regular
+
+if TYPE_CHECKING:
+    from edfio import Edf, EdfSignal
+
+# Filters of warnings belong to the process, not to a thread.
+_WARNINGS = threading.Lock()
+
+
+class EdfReader(RecordingReader):
+    """A continuous EDF file of one rate."""
+
+    def __init__(self, path: Path, edf: Edf):
+        self.path = path
+        self.names = tuple(label.strip() for label in edf.labels)
+        self.kinds, self.bad = ("eeg",) * len(self.names), frozenset()
+        self.fs = edf.signals[0].sampling_frequency
+        self.samples = _samples(edf)
+        self._scales = {
+            name: _scale(signal) for name, signal in zip(self.names, edf.signals, strict=True)
+        }
+
+    def annotations(self) -> list[Event]:
+        """Annotations in the file, in seconds from its start."""
+        try:
+            annotations = _open(self.path).annotations
+        except OSError:
+            raise
+        except Exception:  # one that is not as EDF+ says: MNE is more lenient
+            return open_mne(self.path).annotations()
+        return [Event(a.onset, a.text, a.duration or 0.0) for a in annotations if a.text]
+
+    def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
+        """Samples in µV, (channel, time); fewer of them where the file ends early."""
+        edf = _open(self.path)
+        stop = min(stop, _samples(edf))
+        if stop <= start:
+            return np.empty((len(names), 0), np.float32)
+        signals = dict(zip(self.names, edf.signals, strict=True))
+        excerpt = np.empty((len(names), stop - start), np.float32)
+        for row, name in zip(excerpt, names, strict=True):
+            gain, zero = self._scales[name]
+            part = signals[name].get_digital_slice(start / self.fs, stop / self.fs)
+            np.multiply(part, gain, out=row)
+            row += zero
+        return excerpt
+
+
+def open_edf(path: Path) -> EdfReader | None:
+    """A reader of a plain EDF file; None for a file that MNE must read."""
+    try:
+        edf = _open(path)
+        return EdfReader(path, edf) if _is_plain(edf) else None
+    except Exception:  # a damaged header fails in many ways; MNE says what is wrong
+        return None
+
+
+def _open(path: Path) -> Edf:
+    import edfio
+
+    check_regular(path, "the recording")
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
+
+
+def _samples(edf: Edf) -> int:
+    return edf.num_data_records * edf.signals[0].samples_per_data_record
+
+
+def _is_plain(edf: Edf) -> bool:
+    names = [label.strip() for label in edf.labels]
+    return (
+        edf.version == 0
+        and not edf.reserved.startswith("EDF+D")
+        and edf.data_record_duration > 0
+        and edf.bytes_in_header_record % 256 == 0
+        and len(set(names)) == len(names)
+        and len({signal.sampling_frequency for signal in edf.signals}) == 1
+        and all(is_voltage(signal.physical_dimension) for signal in edf.signals)
+        and all(np.isfinite(signal.physical_range).all() for signal in edf.signals)
+        and all(signal.physical_min != signal.physical_max for signal in edf.signals)
+        and all(signal.digital_min < signal.digital_max for signal in edf.signals)
+    )
+
+
+def _scale(signal: EdfSignal) -> tuple[np.float32, np.float32]:
+    """µV of a step and of zero."""
+    steps = signal.digital_max - signal.digital_min
+    gain = (signal.physical_max - signal.physical_min) / steps
+    zero = signal.physical_min - gain * signal.digital_min
+    uv = UV_PER_UNIT[plain_unit(signal.physical_dimension)]
+    return np.float32(gain * uv), np.float32(zero * uv)

@@ -1,0 +1,212 @@
+"""Recordings through MNE's readers: whatever MNE opens, and any excerpt of it in µV."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.core.errors import DataError
+from epilens.data.audit import Note
+from epilens.data.onset import Event
+from epilens.data.readers.companions import check_files
+from epilens.data.readers.protocol import RecordingReader
+from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+# Eight megabytes of float64: fits a processor's cache.
+_BLOCK_SAMPLES = 1_000_000
+
+
+class MneReader(RecordingReader):
+    """An open `mne.io.Raw`; one excerpt at a time, because MNE's readers are not thread-safe."""
+
+    def __init__(self, raw: BaseRaw, notes: Iterable[Note], units: Mapping[str, str]):
+        self.raw, self.notes, self._lock = raw, tuple(notes), threading.Lock()
+        self.names = tuple(name.strip() for name in raw.ch_names)
+        self.bad = frozenset(name.strip() for name in raw.info["bads"])
+        self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
+        self.kinds = tuple(raw.get_channel_types())
+        self._stated = units
+
+    def annotations(self) -> list[Event]:
+        """Annotations in the file, in seconds from its start."""
+        marks = self.raw.annotations
+        onsets = marks.onset - self.raw.first_time
+        return [
+            Event(float(onset), str(text), float(duration))
+            for onset, duration, text in zip(onsets, marks.duration, marks.description, strict=True)
+        ]
+
+    def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
+        """Samples of some channels in µV, (channel, time).
+
+        Read in blocks so that no float64 copy is large. All channels are read before ours are
+        chosen: MNE is slower when it picks them itself, because every format that is read here
+        keeps the channels of an interval together.
+        """
+        in_file = {name: i for i, name in enumerate(self.names)}
+        index = np.array([in_file[name] for name in names])
+        signal = np.empty((len(names), stop - start), np.float32)
+        unstated = self._without_unit()
+        scale = np.array([self._uv_per_value(name, name in unstated) for name in names])
+        block = max(1, _BLOCK_SAMPLES // len(self.names))
+        try:
+            with self._lock:
+                for first in range(start, stop, block):
+                    last = min(stop, first + block)
+                    part = self.raw.get_data(start=first, stop=last, verbose="ERROR")[index]
+                    np.multiply(part, scale[:, None], out=signal[:, first - start : last - start])
+        except Exception as error:  # a file that ends early fails here, in many ways
+            raise DataError(
+                f"expected samples {start} to {stop}, found {_in_our_words(error)}. Is the file "
+                "complete?",
+                code="file-unreadable",
+            ) from error
+        return signal
+
+    def content_digest(self) -> str:
+        """Digest of names, rate, length and the second in the middle; headers do not matter.
+
+        Two files with the same digest contain the same recording. Empty where that cannot be
+        decided: the middle cannot be read, or every channel is constant there.
+        """
+        raw, fs, middle = self.raw, self.fs, self.samples // 2
+        try:
+            stop = min(self.samples, middle + round(fs))
+            part = np.asarray(raw.get_data(start=middle, stop=stop, verbose="ERROR"))
+        except Exception:  # the interval around onset may still be readable
+            return ""
+        if (part == part[:, :1]).all():
+            return ""
+        digest = hashlib.sha256(repr((raw.ch_names, fs, raw.n_times)).encode())
+        digest.update(part.tobytes())
+        return digest.hexdigest()
+
+    def unit_notes(self, names: Sequence[str]) -> list[Note]:
+        """Notes about channels for which the file states no unit."""
+        unstated = self._without_unit() & set(names)
+        from_sidecar = [name for name in unstated if is_voltage(self._stated.get(name, ""))]
+        texts = []
+        if n := len(from_sidecar):
+            texts.append(f"the file states no unit for {n} channels; taken from channels.tsv")
+        if n := len(unstated) - len(from_sidecar):
+            texts.append(f"no unit is stated for {n} channels; taken as the reader gives it")
+        return [Note(text, "unit-not-stated") for text in texts]
+
+    def _uv_per_value(self, name: str, unstated: bool) -> float:
+        """Factor from what MNE gives to µV.
+
+        MNE gives volts where the file states a unit. Where it states none, MNE takes the bare
+        numbers for volts; if channels.tsv states the unit of these numbers, that is better.
+        """
+        unit = plain_unit(self._stated.get(name, ""))
+        return UV_PER_UNIT[unit] if unstated and unit in UV_PER_UNIT else 1e6
+
+    def _without_unit(self) -> set[str]:
+        """Channels for which the file states no unit of voltage.
+
+        Formats that need no units (FIF is in volts by definition) have no entry here.
+        """
+        units = self.raw._orig_units or {}
+        return {str(name).strip() for name, unit in units.items() if not is_voltage(str(unit))}
+
+
+def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = None) -> MneReader:
+    """A file, opened by MNE's reader for it without loading the signal; or an open recording.
+
+    units : those that sidecars state, by channel; used where the file states none.
+    """
+    if source is None or (isinstance(source, Path) and not source.exists()):
+        raise DataError(
+            "expected the signal file, found only its sidecars. Finish the download.",
+            code="signal-missing",
+        )
+    raw, notes = _read_header(source) if isinstance(source, Path) else (source, [])
+    if raw.n_times == 0:
+        raise DataError("expected signal, found a recording of zero length.")
+    return MneReader(raw, notes, units or {})
+
+
+def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
+    import mne
+
+    check_files(path)
+    # MNE also logs to stdout, which carries one thing: what the user asked for.
+    with warnings.catch_warnings(record=True) as caught, redirect_stdout(io.StringIO()):
+        warnings.simplefilter("always")
+        try:
+            raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
+        except Exception as error:  # readers raise many kinds for damaged files
+            raise DataError(
+                f"expected a recording that MNE can read, found {_in_our_words(error)}. Check that "
+                "the file is complete.",
+                code="file-unreadable",
+            ) from error
+    warned = [str(w.message) for w in caught if w.category is RuntimeWarning]
+    return raw, list(dict.fromkeys(map(_warning_in_our_words, warned)))
+
+
+WRONG_LENGTH = "the length of the file does not match its header"
+"""Said of a file that was cut off, or is still being written."""
+
+
+def is_cut_off(notes: Iterable[Note]) -> bool:
+    """Whether the reader warned of a file that ends before its header says."""
+    return any(note.found == WRONG_LENGTH for note in notes)
+
+
+def beyond_the_end(onset_s: float, reader: RecordingReader) -> str:
+    """Why there is no signal at an onset: the file was cut off, or the time is not in it."""
+    length_s = reader.duration_s
+    if is_cut_off(reader.notes):
+        return (
+            f"expected signal at the onset, {onset_s:.3f} s, found a file that is cut off before "
+            f"it, after {length_s:.3f} s: its header promises more. Copy the file again."
+        )
+    return (
+        f"expected an onset inside the recording of {length_s:.3f} s, found {onset_s:.3f} s. "
+        "Count seconds from the start of the file."
+    )
+
+
+_WARNINGS = (
+    ("does not match the file size", WRONG_LENGTH),
+    ("physical range", "a channel's physical range is not stated or makes no sense"),
+    ("highpass", "the filters that the header states make no sense"),
+    ("lowpass", "the filters that the header states make no sense"),
+    ("channel names", "two channels had one name, or a name had to be changed"),
+    ("annotation", "some annotations could not be read, or lie outside the recording"),
+    ("meas date", "the date of the recording makes no sense"),
+    ("unit", "the unit of some channels is not known"),
+)
+
+
+def _warning_in_our_words(text: str) -> Note:
+    """What a reader warns about; its own text quotes labels, annotations and paths."""
+    known = (words for phrase, words in _WARNINGS if phrase in text.lower())
+    words = next(known, "something in this file is unusual")
+    return Note("the reader warned: {found}", "reader-warning", found=words)
+
+
+def _in_our_words(error: Exception) -> str:
+    """What kind of error a reader met, without what it says: that quotes texts and paths."""
+    kinds = (
+        (FileNotFoundError, "that a file which belongs to it is missing"),
+        (PermissionError, "one that may not be read (its permissions)"),
+        (UnicodeError, "text in another encoding than it says"),
+        (MemoryError, "one that asks for more memory than there is"),
+        (NotImplementedError, "a kind of recording that it does not know"),
+    )
+    known = next((words for kind, words in kinds if isinstance(error, kind)), "one that it cannot")
+    return f"{known} ({type(error).__name__})"

@@ -1,0 +1,42 @@
+"""What every reader offers: channels, rate, length, annotations, and any excerpt in µV."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.data.audit import Note
+from epilens.data.onset import Event
+
+
+class RecordingReader(ABC):
+    """An open recording; only the excerpts that are asked for are read."""
+
+    names: tuple[str, ...]
+    """Channels in the order of the file, without spaces around their names."""
+    kinds: tuple[str, ...]
+    """MNE's type of each channel; `eeg` where the format has no types."""
+    bad: frozenset[str]
+    """Channels that the file itself marks as bad."""
+    fs: float
+    """Rate in Hz."""
+    samples: int
+    """Length in samples."""
+    notes: tuple[Note, ...] = ()
+    """Warnings about the file."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length in seconds."""
+        return self.samples / self.fs
+
+    @abstractmethod
+    def annotations(self) -> list[Event]:
+        """Annotations in the file, in seconds from its start."""
+
+    @abstractmethod
+    def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
+        """Samples `start` to `stop` of some channels in µV, (channel, time)."""
