@@ -1,4 +1,4 @@
-"""Patients under review for the tests: two plain files, and orders for them."""
+"""Patients under review for the tests: two plain files, and specifications of runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from tempfile import mkdtemp
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
+from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker
-from epilens.review.run_spec import RunMarks, make_run_spec
+from epilens.review.run_spec import make_run_spec
 
 METHOD = Ranker("line-length-change", "Line-length change", "method", "line-length-change")
 
@@ -30,8 +31,9 @@ def case(code="P1"):
 
 
 def marks(onset_s=40.0, exclude=()):
-    return RunMarks({file.name: (onset_s,) for file in case().files}, exclude)
+    files = {file.name: {"onsets": [{"onset_s": onset_s}]} for file in case().files}
+    return PatientMarks(files=files, bad=dict.fromkeys(exclude, "by eye"))
 
 
-def an_order(onset_s=40.0, exclude=(), choice=METHOD):
-    return make_run_spec(case(), marks(onset_s, exclude), choice)
+def a_spec(onset_s=40.0, exclude=(), ranker=METHOD):
+    return make_run_spec(case(), marks(onset_s, exclude), ranker)

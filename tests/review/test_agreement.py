@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from epilens.review.agreement import agreement, cohen, fleiss, pairs
+from epilens.review.agreement import cohen, fleiss, measure_agreement
 
 WORDS = ("agree", "disagree", "unsure")
 
@@ -40,7 +40,7 @@ def fleiss_by_hand(answers):
 @pytest.mark.parametrize("seed", range(5))
 def test_two_readers_get_the_kappa_of_scikit_learn(seed):
     answers = random_answers(2, seed)
-    found = agreement(answers, WORDS)
+    found = measure_agreement(answers, WORDS)
     a, b = (list(of.values()) for of in answers.values())
     assert found.kappa == pytest.approx(cohen_kappa_score(a, b), abs=1e-12)
     assert found.kind == "Cohen"
@@ -54,7 +54,7 @@ def test_two_readers_get_the_kappa_of_scikit_learn(seed):
 @pytest.mark.parametrize("readers", [3, 5])
 def test_more_readers_get_the_kappa_of_fleiss(readers):
     answers = random_answers(readers, readers)
-    found = agreement(answers, WORDS)
+    found = measure_agreement(answers, WORDS)
     assert found.kappa == pytest.approx(fleiss_by_hand(answers), abs=1e-12)
     assert found.kind == "Fleiss"
     assert sum(found.counts[0]) == readers * 40
@@ -73,31 +73,22 @@ def test_the_table_of_fleiss_1971_as_it_is_usually_printed():
 
 def test_only_contacts_that_all_judged_count():
     answers = {"A": {"x": "agree", "y": "unsure"}, "B": {"x": "agree", "z": "disagree"}}
-    found = agreement(answers, WORDS)
+    found = measure_agreement(answers, WORDS)
     assert (found.contacts, found.left_out, found.same) == (1, 2, 1)
 
 
 def test_one_answer_everywhere_and_no_contact_have_no_kappa():
     same = {"x": "agree", "y": "agree"}
-    assert agreement({"A": same, "B": same}, WORDS).kappa is None
-    assert agreement({"A": same, "B": same, "C": same}, WORDS).kappa is None
-    assert agreement({"A": same, "B": {}}, WORDS).kappa is None
-    assert agreement({"A": same, "B": {}, "C": {}}, WORDS).kappa is None
+    assert measure_agreement({"A": same, "B": same}, WORDS).kappa is None
+    assert measure_agreement({"A": same, "B": same, "C": same}, WORDS).kappa is None
+    assert measure_agreement({"A": same, "B": {}}, WORDS).kappa is None
+    assert measure_agreement({"A": same, "B": {}, "C": {}}, WORDS).kappa is None
 
 
 def test_one_reader_agrees_with_nobody():
-    assert agreement({"A": {"x": "agree"}}, WORDS) is None
-    assert agreement({}, WORDS) is None
+    assert measure_agreement({"A": {"x": "agree"}}, WORDS) is None
+    assert measure_agreement({}, WORDS) is None
 
 
 def test_complete_disagreement_is_below_chance():
     assert cohen(np.array([[0, 5], [5, 0]])) == pytest.approx(-1)
-
-
-def test_each_two_of_three_readers_are_compared():
-    answers = random_answers(3, 1)
-    assert [one.readers for one in pairs(answers, WORDS)] == [
-        ("R0", "R1"),
-        ("R0", "R2"),
-        ("R1", "R2"),
-    ]

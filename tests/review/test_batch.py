@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from patients_to_run import METHOD, an_order, plain_files
+from patients_to_run import METHOD, a_spec, plain_files
 
 from epilens.core.errors import DataError
 from epilens.review.batch import Batch, Work
@@ -28,7 +28,7 @@ class Counting(RunProcesses):
     def start(self, runs, order):
         from epilens.review.worker import work
 
-        run = runs.begin(order.asked)
+        run = runs.begin(order.inputs)
         self.begun.append(runs.patient)
         work(run, order)
         return run
@@ -38,7 +38,7 @@ def make_batch(folder, jobs, broken=()):
     def order(code, choice):
         if code in broken:
             raise DataError(f"{code}: expected a recording, found none. Mark one.")
-        return an_order(choice=choice)
+        return a_spec(ranker=choice)
 
     return Batch(
         folder / "batch.json", Work(lambda c: PatientRuns(folder / c / "runs", c), order), jobs
@@ -83,7 +83,7 @@ def test_what_is_done_with_the_same_inputs_is_kept(tmp_path):
 
 def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
     def order(code, choice):
-        return an_order(onset_s=500.0)
+        return a_spec(onset_s=500.0)
 
     work = Work(lambda c: PatientRuns(tmp_path / c, c), order)
     batch = Batch(tmp_path / "batch.json", work, Counting())
@@ -97,7 +97,7 @@ def test_a_damaged_batch_is_none(tmp_path):
 
 
 def test_one_batch_at_a_time(tmp_path):
-    batch = make_batch(tmp_path, RunProcesses(at_once=1))
+    batch = make_batch(tmp_path, RunProcesses(max_processes=1))
     batch.start(PATIENTS, METHOD)
     with pytest.raises(DataError, match="expected none on its way"):
         batch.start(PATIENTS, METHOD)

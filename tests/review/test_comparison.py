@@ -10,15 +10,16 @@ from scipy.stats import spearmanr
 
 from epilens.core.errors import DataError
 from epilens.review.comparison import RankedContact, Ranking, compare
+from epilens.review.responses import comparison_to_json, contacts_to_json
 from epilens.review.runs import RunInputs
-from epilens.review.service import comparison_to_json, contacts_to_json
 
 
 def ranking(names, k=2):
     contacts = tuple(
-        RankedContact(name, rank, 1 / rank, "none") for rank, name in enumerate(names, 1)
+        RankedContact(name=name, rank=rank, ez_score=1 / rank, decision="none")
+        for rank, name in enumerate(names, 1)
     )
-    return Ranking("M", k, contacts)
+    return Ranking(title="M", k=k, contacts=contacts, cautions=())
 
 
 def test_the_same_ranking_twice():
@@ -49,7 +50,9 @@ def test_a_contact_that_was_left_out_shifts_nobody():
 
 def test_the_lists_call_contacts_as_the_page_does():
     names = ("EEG LA 03-Ref", "EEG LA 04-Ref", "POL B1", "EEG B1")
-    run = SimpleNamespace(ranking=ranking(names), asked=RunInputs("sub-P1", ()), number=1)
+    run = SimpleNamespace(
+        ranking=ranking(names), inputs=RunInputs(patient="sub-P1", recordings=()), number=1
+    )
     short = ["LA03", "LA04", "POL B1", "EEG B1"]
     assert [one["short"] for one in contacts_to_json(run)] == short
     found = comparison_to_json(run, run, {})["contacts"]
@@ -72,5 +75,22 @@ def test_the_smaller_k_counts_and_rankings_without_common_contacts_have_no_corre
 
 
 def test_a_damaged_ranking_is_refused():
-    with pytest.raises(DataError, match="run 3: expected a ranking"):
-        Ranking.of({"title": "M", "k": 1, "contacts": [{"name": "A"}], "cautions": []}, "run 3")
+    tree = {"title": "M", "k": 1, "contacts": [{"name": "A"}], "cautions": []}
+    with pytest.raises(DataError, match="run 3: expected a value for rank, found none"):
+        Ranking.from_json(tree, "run 3", "Run it again.")
+
+
+def test_the_digest_of_a_ranking_is_that_of_earlier_versions():
+    """Signed readings contain it."""
+    tree = {
+        "title": "Méthode",
+        "k": 2,
+        "contacts": [
+            {"name": "A1", "rank": 1, "ez_score": 0.123457, "decision": "EZ"},
+            {"name": "B'2", "rank": 2, "ez_score": 1.0, "decision": "none"},
+        ],
+        "cautions": ["Caution µ."],
+        "problems": ["Not part of the digest."],
+    }
+    expected = "fbf7fa977e3b13291f4fadb78aa0a4d7ccd90871637610d972ca165aeaf3c1ec"
+    assert Ranking.from_json(tree, "run 3", "Run it again.").digest == expected

@@ -8,7 +8,7 @@ import pytest
 from asking import asked, sent, told
 from patients_to_run import plain_files
 
-from epilens.data.discovery import cases_of
+from epilens.data.discovery import Case, cases_of
 from epilens.review.mark_store import MarkStore
 from epilens.review.rankers import find_ranker, list_rankers
 from epilens.review.service import Service
@@ -29,8 +29,8 @@ def server(tmp_path_factory):
         for revision, onset_s in enumerate((40.0, 50.0)):
             tree = {"files": {name: {"onsets": [{"onset_s": onset_s}]} for name in files}}
             service.mark_store.write("sub-P1", tree, revision)
-            order = service.order("sub-P1", find_ranker(list_rankers(), METHOD))
-            work(service.runs("sub-P1").begin(order.asked), order)
+            spec = service.run_spec("sub-P1", find_ranker(list_rankers(), METHOD))
+            work(service.runs("sub-P1").begin(spec.inputs), spec)
         yield opened
 
 
@@ -186,3 +186,15 @@ def test_a_run_that_is_over_cannot_be_stopped(server):
     status, found = sent(server, "api/stop", {"case": "sub-P1", "run": 1})
     assert status == 400
     assert "expected one that runs here" in found["error"]
+
+
+def test_a_damaged_reading_is_reported_for_its_patient_alone(tmp_path):
+    cases = [Case(code, ()) for code in ("sub-A", "sub-B")]
+    session = open_session(cases, tmp_path)
+    path = session.folder("sub-A") / "readings" / "reader-AB" / "000001.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    with make_review(session) as server:
+        first, second = told(server, "api/queue")["patients"]
+    assert "000001.json: expected a reading" in first["problem"]
+    assert second["problem"] == ""

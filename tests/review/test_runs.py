@@ -11,16 +11,29 @@ import time
 from dataclasses import replace
 
 import pytest
-from patients_to_run import METHOD, an_order, case, marks, plain_files
+from patients_to_run import METHOD, a_spec, case, marks, plain_files
 
 from epilens.core.errors import DataError
 from epilens.review.jobs import RunProcesses
+from epilens.review.marks import PatientMarks
 from epilens.review.rankers import find_ranker, list_rankers
-from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
-from epilens.review.runs import PatientRuns, RecordingOnsets, RunInputs, differences
+from epilens.review.run_spec import RunSpec, make_run_spec
+from epilens.review.runs import (
+    PatientRuns,
+    RecordingOnsets,
+    RunInputs,
+    RunProgress,
+    describe_differences,
+)
 from epilens.review.worker import work
 
-ASKED = RunInputs("sub-P1", (RecordingOnsets("file-a", (40.0,)),), ("A1",), "m", "M", "key")
+
+def inputs(onsets_s, **others):
+    recordings = [RecordingOnsets(file=name, onsets_s=at) for name, at in onsets_s.items()]
+    return RunInputs(patient="sub-P1", recordings=tuple(recordings), **others)
+
+
+INPUTS = inputs({"file-a": (40.0,)}, exclude=("A1",), choice="m", title="M", key="key")
 
 
 @pytest.fixture
@@ -29,10 +42,10 @@ def runs(tmp_path):
 
 
 def test_what_was_asked_is_kept(runs):
-    begun = runs.begin(ASKED)
+    begun = runs.begin(INPUTS)
     assert runs[1] == begun
     assert list(runs) == [begun]
-    assert begun.asked == ASKED
+    assert begun.inputs == INPUTS
     assert begun.state.kind == "running"
     with pytest.raises(DataError, match="expected one of its runs, found number 2"):
         runs[2]
@@ -43,7 +56,7 @@ def test_no_two_runs_have_one_number(runs):
 
     def begin():
         together.wait()
-        taken.append(PatientRuns(runs.folder, "sub-P1").begin(ASKED).number)
+        taken.append(PatientRuns(runs.folder, "sub-P1").begin(INPUTS).number)
 
     threads = [threading.Thread(target=begin) for _ in range(12)]
     [thread.start() for thread in threads]
@@ -55,7 +68,7 @@ def test_processes_share_no_number_either(runs):
     code = (
         "import sys\nfrom epilens.review.runs import *\n"
         "runs = PatientRuns(sys.argv[1], 'sub-P1')\n"
-        "print([runs.begin(RunInputs('sub-P1', ())).number for _ in range(20)])"
+        "print([runs.begin(RunInputs(patient='sub-P1', recordings=())).number for _ in range(20)])"
     )
     command = [sys.executable, "-c", code, str(runs.folder)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -64,8 +77,8 @@ def test_processes_share_no_number_either(runs):
 
 
 def test_states_come_from_the_files(runs):
-    run = runs.begin(ASKED)
-    run.tell("scoring", 2, 5)
+    run = runs.begin(INPUTS)
+    run.report_progress(RunProgress(note="scoring", done=2, total=5))
     assert (run.state.kind, run.state.note, run.state.done, run.state.total) == (
         *("running", "scoring"),
         *(2, 5),
@@ -76,43 +89,43 @@ def test_states_come_from_the_files(runs):
     run.fail("No onset.")
     run.fail("Another reason.")
     assert (run.state.kind, run.state.problem) == ("failed", "No onset.")
-    assert runs.newest_done() is None
-    assert runs.same("key") is None
+    assert runs.latest_done() is None
+    assert runs.find_same("key") is None
 
 
 def test_a_number_that_was_taken_and_never_used_is_no_run(runs):
     (runs.folder / "0007").mkdir(parents=True)
     assert list(runs) == []
-    assert runs.begin(ASKED).number == 8
+    assert runs.begin(INPUTS).number == 8
 
 
 def test_a_damaged_run_is_named(runs):
-    run = runs.begin(ASKED)
+    run = runs.begin(INPUTS)
     (run.folder / "run.json").write_text("{}")
-    with pytest.raises(DataError, match=r"run\.json: expected a run"):
+    with pytest.raises(DataError, match=r"run\.json: expected a value for number"):
         runs[1]
 
 
 def test_a_run_has_a_page_and_a_ranking_and_no_file_name(runs):
-    wanted = an_order(exclude=("B5",))
-    run = runs.begin(wanted.asked)
+    wanted = a_spec(exclude=("B5",))
+    run = runs.begin(wanted.inputs)
     work(run, wanted)
     assert run.state.kind == "done"
     assert "B5" not in run.ranking.names
     assert len(run.ranking.names) == 9
     assert run.ranking.contacts[0].rank == 1
     assert run.page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert runs.newest_done() == run
-    assert runs.same(wanted.asked.key) == run
-    assert len(run.digest) == 64
+    assert runs.latest_done() == run
+    assert runs.find_same(wanted.inputs.key) == run
+    assert len(run.ranking.digest) == 64
     every = "".join(p.read_text(encoding="utf-8") for p in run.folder.rglob("*") if p.is_file())
     assert "Mustermann" not in every
     assert str(plain_files()) not in every
 
 
 def test_a_run_that_cannot_be_says_why_without_a_file_name(runs):
-    wanted = an_order(onset_s=500.0)
-    run = runs.begin(wanted.asked)
+    wanted = a_spec(onset_s=500.0)
+    run = runs.begin(wanted.inputs)
     work(run, wanted)
     assert run.state.kind == "failed"
     assert "500" in run.state.problem
@@ -124,15 +137,15 @@ def test_a_defect_is_a_failed_run(runs, monkeypatch):
         raise KeyError("Mustermann-1.edf")
 
     monkeypatch.setattr("epilens.review.worker._localize", broken)
-    run = runs.begin(ASKED)
-    work(run, an_order())
+    run = runs.begin(INPUTS)
+    work(run, a_spec())
     assert run.state.problem.startswith("The run failed unexpectedly (KeyError in test_runs.py,")
     assert "Mustermann" not in run.state.problem
 
 
 def test_a_run_in_a_process_of_its_own(runs):
     jobs = RunProcesses()
-    run = jobs.start(runs, an_order())
+    run = jobs.start(runs, a_spec())
     jobs.wait(run, 120)
     assert run.state.kind == "done"
     assert not jobs.is_full
@@ -140,7 +153,7 @@ def test_a_run_in_a_process_of_its_own(runs):
 
 def test_a_slow_run_of_this_server_is_not_taken_for_a_dead_one(runs):
     jobs = RunProcesses()
-    run = jobs.start(runs, an_order())
+    run = jobs.start(runs, a_spec())
     (run.folder / "progress.json").write_text("{}")
     os.utime(run.folder / "progress.json", (0, 0))
     assert jobs.state(run).kind == "running"
@@ -151,10 +164,10 @@ def test_a_slow_run_of_this_server_is_not_taken_for_a_dead_one(runs):
 
 
 def test_a_run_can_be_stopped_and_others_wait_for_their_turn(runs):
-    jobs = RunProcesses(at_once=1)
-    run = jobs.start(runs, an_order())
+    jobs = RunProcesses(max_processes=1)
+    run = jobs.start(runs, a_spec())
     with pytest.raises(DataError, match="expected at most 1 runs at a time"):
-        jobs.start(runs, an_order())
+        jobs.start(runs, a_spec())
     assert len(list(runs)) == 1
     jobs.stop(run)
     jobs.wait(run, 30)
@@ -165,13 +178,13 @@ def test_a_run_can_be_stopped_and_others_wait_for_their_turn(runs):
 
 def test_a_process_that_dies_is_a_failed_run_and_not_an_endless_one(runs, monkeypatch):
     monkeypatch.setattr(
-        "epilens.review.jobs._child",
+        "epilens.review.jobs._start_worker",
         lambda folder: subprocess.Popen(
             [sys.executable, "-c", "raise SystemExit(3)"], stdin=subprocess.PIPE, text=True
         ),
     )
     jobs = RunProcesses()
-    run = jobs.start(runs, an_order())
+    run = jobs.start(runs, a_spec())
     jobs.wait(run, 30)
     assert run.state.kind == "failed"
     assert "(code 3)" in run.state.problem
@@ -185,7 +198,8 @@ def test_a_run_ends_with_its_server(runs):
         "from epilens.review.run_spec import RunSpec\n"
         "from epilens.review.runs import PatientRuns\n"
         "jobs = RunProcesses()\n"
-        "jobs.start(PatientRuns(sys.argv[1], 'sub-P1'), RunSpec.of(sys.stdin.readline()))\n"
+        "spec = RunSpec.model_validate_json(sys.stdin.readline())\n"
+        "jobs.start(PatientRuns(sys.argv[1], 'sub-P1'), spec)\n"
         "print(next(iter(jobs._children.values())).pid, flush=True)\n"
         "time.sleep(60)\n"
     )
@@ -193,7 +207,7 @@ def test_a_run_ends_with_its_server(runs):
         [sys.executable, "-c", code, str(runs.folder)],
         **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True},
     )
-    server.stdin.write(an_order().to_json())
+    server.stdin.write(json.dumps(a_spec().to_json()) + "\n")
     server.stdin.flush()
     child = int(server.stdout.readline())
     assert _lives(child)
@@ -213,37 +227,41 @@ def _lives(pid):
         return False
 
 
-def test_an_order_survives_its_way_to_the_process():
-    wanted = an_order()
-    assert RunSpec.of(wanted.to_json()) == wanted
+def test_a_spec_survives_its_way_to_the_process():
+    wanted = a_spec()
+    assert RunSpec.model_validate(json.loads(json.dumps(wanted.to_json()))) == wanted
 
 
 def test_recordings_without_a_mark_keep_their_own_onset():
     first, second = case().files
-    wanted = make_run_spec(case(), RunMarks({first.name: (40.0, 60.0)}), METHOD)
-    assert wanted.pairs == (
+    wanted = make_run_spec(
+        case(),
+        PatientMarks(files={first.name: {"onsets": [{"onset_s": 40.0}, {"onset_s": 60.0}]}}),
+        METHOD,
+    )
+    assert wanted.onsets == (
         (str(first.path), 40.0),
         (str(first.path), 60.0),
         (str(second.path), None),
     )
-    assert wanted.asked.recordings == (
-        RecordingOnsets(first.name, (40.0, 60.0)),
-        RecordingOnsets(second.name),
+    assert wanted.inputs.recordings == (
+        RecordingOnsets(file=first.name, onsets_s=(40.0, 60.0)),
+        RecordingOnsets(file=second.name),
     )
 
 
 def test_the_key_changes_with_the_marks_the_method_and_the_files():
-    key = an_order().asked.key
-    assert an_order().asked.key == key
+    key = a_spec().inputs.key
+    assert a_spec().inputs.key == key
     other = list_rankers()[0]
-    changed = [an_order(41.0), an_order(exclude=("A1",)), an_order(choice=other)]
+    changed = [a_spec(41.0), a_spec(exclude=("A1",)), a_spec(ranker=other)]
     path = plain_files() / "Mustermann-1.edf"
     before = path.stat().st_mtime_ns
     os.utime(path, ns=(before + 10**9, before + 10**9))
-    changed.append(an_order())
+    changed.append(a_spec())
     os.utime(path, ns=(before, before))
-    assert len({key, *(one.asked.key for one in changed)}) == 5
-    assert an_order().asked.key == key
+    assert len({key, *(one.inputs.key for one in changed)}) == 5
+    assert a_spec().inputs.key == key
 
 
 def test_nothing_to_run():
@@ -253,27 +271,23 @@ def test_nothing_to_run():
 
 
 def test_what_was_asked_otherwise_in_words():
-    old = RunInputs(
-        "sub-P1", (RecordingOnsets("a", (40.0,)), RecordingOnsets("b")), ("A1",), "m", "M"
-    )
-    new = RunInputs(
-        "sub-P1", (RecordingOnsets("a", (41.5,)), RecordingOnsets("c")), ("A2",), "n", "N"
-    )
-    assert differences(old, new, {"a": "seizure.edf"}) == [
+    old = inputs({"a": (40.0,), "b": ()}, exclude=("A1",), choice="m", title="M")
+    new = inputs({"a": (41.5,), "c": ()}, exclude=("A2",), choice="n", title="N")
+    assert describe_differences(old, new, {"a": "seizure.edf"}) == [
         "ranked by N, before by M",
         "seizure.edf: onset 41.500 s, before 40.000 s",
-        "b: onset not used, before as the file says",
-        "c: onset as the file says, before not used",
-        "A2 is left out",
-        "A1 is no longer left out",
+        "b: onset not used, before as in the file",
+        "c: onset as in the file, before not used",
+        "A2 is excluded",
+        "A1 is no longer excluded",
     ]
-    assert differences(old, old, {"a": "seizure.edf"}) == []
+    assert describe_differences(old, old, {"a": "seizure.edf"}) == []
 
 
 def test_contacts_that_are_left_out_have_the_names_of_the_page():
-    old, new = (RunInputs("sub-P1", (), names) for names in ((), ("EEG LA 03-Ref",)))
-    assert differences(old, new, {}) == ["LA03 is left out"]
-    assert differences(new, old, {}) == ["LA03 is no longer left out"]
+    old, new = inputs({}), inputs({}, exclude=("EEG LA 03-Ref",))
+    assert describe_differences(old, new, {}) == ["LA03 is excluded"]
+    assert describe_differences(new, old, {}) == ["LA03 is no longer excluded"]
 
 
 def test_methods_without_training_can_be_chosen_and_chance_cannot():
@@ -312,8 +326,8 @@ def the_saved_model(tmp_path_factory):
 
 def test_a_run_with_a_model(runs, the_saved_model):
     (model,) = [one for one in list_rankers([the_saved_model]) if one.kind == "model"]
-    wanted = an_order(choice=model)
-    run = runs.begin(wanted.asked)
+    wanted = a_spec(ranker=model)
+    run = runs.begin(wanted.inputs)
     work(run, wanted)
     assert run.state.kind == "done", run.state.problem
     assert {contact.decision for contact in run.ranking.contacts} <= {"EZ", "NEZ", "abstained"}

@@ -26,8 +26,9 @@ from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
 from epilens.report.derivative import files_of, write_around
+from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker, list_rankers
-from epilens.review.run_spec import RunMarks, RunSpec, make_run_spec
+from epilens.review.run_spec import RunSpec, make_run_spec
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
@@ -169,9 +170,9 @@ def _check(job: Job) -> None:
 
 def _localize(job: Job, orders: list[RunSpec]) -> Outcome:
     (case,) = cases_of([job.root / job.patient])
-    wanted = make_run_spec(case, RunMarks({}), job.choice)
+    wanted = make_run_spec(case, PatientMarks(), job.choice)
     orders.append(wanted)
-    key = wanted.asked.key
+    key = wanted.inputs.key
     whole = all((job.out / name).is_file() for name in files_of(job.patient))
     if whole and _recorded(job) == Outcome(job.patient, "done", key=key):
         return Outcome(job.patient, "kept", key=key)
@@ -186,7 +187,7 @@ def _localize(job: Job, orders: list[RunSpec]) -> Outcome:
 
 def _without_paths(text: str, job: Job, orders: Sequence[RunSpec]) -> str:
     for one in orders:
-        text = one.without_files(text)
+        text = one.hide_files(text)
     return text.replace(str(job.root), "BIDS_DIR")
 
 

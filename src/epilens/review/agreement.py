@@ -1,30 +1,29 @@
-"""Do readers agree? Cohen's kappa for two, Fleiss' kappa for more, always with the counts."""
+"""Agreement of readers: Cohen's kappa for two, Fleiss' kappa for more, with the counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epilens.review.documents import Document
 
-@dataclass(frozen=True)
-class Agreement:
-    """How far readers agree on the same contacts."""
+
+class Agreement(Document):
+    """Agreement of readers on the same contacts."""
 
     readers: tuple[str, ...]
     words: tuple[str, ...]
-    """The answers that could be given; rows and columns of `counts` follow them."""
+    """Possible answers; the order of rows and columns of `counts`."""
     contacts: int
-    """Contacts that every one of the readers judged: only these count."""
+    """Contacts that all readers judged; only these count."""
     left_out: int
-    """Contacts that some but not all of them judged."""
+    """Contacts that only some of the readers judged."""
     same: int
-    """Contacts on which all gave the same answer."""
+    """Contacts with the same answer of all readers."""
     kappa: float | None
-    """None where nothing but chance agreement is possible: no contact, or one answer everywhere."""
+    """None where kappa is not defined: no contact, or one answer everywhere."""
     kind: str
     """`Cohen` for two readers, `Fleiss` for more."""
     counts: tuple[tuple[int, ...], ...]
@@ -32,12 +31,14 @@ class Agreement:
     one row, answers of all readers."""
 
 
-def agreement(answers: Mapping[str, Mapping[str, str]], words: Sequence[str]) -> Agreement | None:
-    """Agreement of readers, from contact → answer of each; None for fewer than two of them."""
+def measure_agreement(
+    answers: Mapping[str, Mapping[str, str]], words: Sequence[str]
+) -> Agreement | None:
+    """Return the agreement of readers from their answers by contact; None for fewer than two."""
     readers = tuple(answers)
     if len(readers) < 2:
         return None
-    judged = [set(of_reader) for of_reader in answers.values()]
+    judged = [set(by_contact) for by_contact in answers.values()]
     common = sorted(set.intersection(*judged))
     table = np.array(
         [[words.index(answers[reader][name]) for reader in readers] for name in common], int
@@ -54,12 +55,6 @@ def agreement(answers: Mapping[str, Mapping[str, str]], words: Sequence[str]) ->
         kind="Cohen" if two else "Fleiss",
         counts=tuple(tuple(int(n) for n in row) for row in counts),
     )
-
-
-def pairs(answers: Mapping[str, Mapping[str, str]], words: Sequence[str]) -> list[Agreement]:
-    """Agreement of each two readers."""
-    made = [agreement({a: answers[a], b: answers[b]}, words) for a, b in combinations(answers, 2)]
-    return [one for one in made if one is not None]
 
 
 def _square(table: NDArray[np.int64], size: int) -> NDArray[np.int64]:

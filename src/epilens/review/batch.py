@@ -102,7 +102,7 @@ class Batch:
 
     def _one(self, code: str, choice: Ranker) -> Row:
         runs, order = self._work.runs(code), self._work.order(code, choice)
-        there = runs.same(order.asked.key)
+        there = runs.find_same(order.inputs.key)
         if there is not None and _end_of(there).kind == "done":
             return Row(code, "kept", there.number)
         while self._jobs.is_full and not self._halt.wait(_LOOK_S):

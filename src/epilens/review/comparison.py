@@ -1,23 +1,21 @@
-"""Two rankings of one patient side by side: who moved, who stayed on top, how alike they are."""
+"""Two rankings of one patient next to each other: shifts, shared top contacts, correlation."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from epilens.core.errors import DataError
 from epilens.localization.compare import spearman
+from epilens.review.documents import Document
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
 
 
-@dataclass(frozen=True)
-class RankedContact:
+class RankedContact(Document):
     """A contact in a ranking."""
 
     name: str
@@ -27,15 +25,16 @@ class RankedContact:
     """EZ, NEZ, abstained or none."""
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """Contacts of a run, best first."""
+class Ranking(Document):
+    """Contacts of a run, best first: the content of `ranking.json`."""
 
     title: str
     k: int
-    """How many leading contacts count as the top."""
+    """Number of top-ranked contacts."""
     contacts: tuple[RankedContact, ...]
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    """Parts of the analysis that could not be computed."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,98 +43,90 @@ class Ranking:
 
     @property
     def digest(self) -> str:
-        """Digest of all that it says."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
-
-    @classmethod
-    def of(cls, tree: dict[str, Any], who: str) -> Ranking:
-        """From JSON."""
-        try:
-            contacts = tuple(RankedContact(**one) for one in tree["contacts"])
-            return cls(str(tree["title"]), int(tree["k"]), contacts, tuple(tree["cautions"]))
-        except (KeyError, TypeError, ValueError):
-            raise DataError(
-                f"{who}: expected a ranking, found what cannot be read. Run it again."
-            ) from None
+        """Digest of the ranking, which a reader signs."""
+        tree = self.to_json()
+        del tree["problems"]
+        return hashlib.sha256(json.dumps(tree).encode()).hexdigest()
 
 
 def ranking_of(localized: Localization) -> Ranking:
-    """What is kept of a localization beside its page."""
+    """Return the ranking of a localization."""
     p_nez = localized.scores.p_nez
     contacts = tuple(
         RankedContact(
-            localized.channels[c], rank, round(float(1 - p_nez[c]), 6), localized.decisions[c]
+            name=localized.channels[c],
+            rank=rank,
+            ez_score=round(float(1 - p_nez[c]), 6),
+            decision=localized.decisions[c],
         )
         for rank, c in enumerate(localized.order, start=1)
     )
-    said = tuple(c.text for c in localized.certainty.cautions if c.level != "note")
-    return Ranking(localized.about.title, localized.k, contacts, said)
+    cautions = tuple(c.text for c in localized.certainty.cautions if c.level != "note")
+    return Ranking(title=localized.about.title, k=localized.k, contacts=contacts, cautions=cautions)
 
 
-@dataclass(frozen=True)
-class RankShift:
-    """A contact in both rankings, or in one of them."""
+class RankShift(Document):
+    """Ranks of a contact in two rankings."""
 
     name: str
     old: int | None
     new: int | None
     shift: int | None
-    """Places up (positive) or down among the contacts that both rank."""
-    top: str
-    """In the top K of `both`, `old`, `new`, or of neither: empty."""
+    """Places up (positive) or down, among the contacts in both rankings."""
+    top: Literal["both", "old", "new", ""]
+    """Rankings in which the contact is in the top K."""
 
 
-@dataclass(frozen=True)
-class RankingComparison:
-    """Two rankings side by side."""
+class RankingComparison(Document):
+    """Two rankings next to each other."""
 
     k: int
-    """The smaller of both K."""
+    """The smaller K."""
     shared: int
-    """Contacts in the top K of both."""
+    """Contacts in the top K of both rankings."""
     correlation: float | None
-    """Spearman's, over the contacts that both rank; None for fewer than two."""
+    """Spearman's, over the contacts in both rankings; None for fewer than two."""
     common: int
+    """Contacts in both rankings."""
     largest_shift: int
     contacts: tuple[RankShift, ...]
-    """In the order of the new ranking, then what only the old one has."""
+    """In the order of the new ranking, followed by those in the old one only."""
 
 
 def compare(old: Ranking, new: Ranking) -> RankingComparison:
-    """Old and new, contact by contact."""
-    places = [{c.name: c.rank for c in ranking.contacts} for ranking in (old, new)]
-    common = [name for name in new.names if name in places[0]]
-    among = [_places_among(ranking, set(common)) for ranking in (old, new)]
-    shifts = {name: among[0][name] - among[1][name] for name in common}
+    """Compare two rankings contact by contact."""
+    old_ranks, new_ranks = ({c.name: c.rank for c in ranking.contacts} for ranking in (old, new))
+    common = [name for name in new.names if name in old_ranks]
+    old_places, new_places = (_places_among(ranking, set(common)) for ranking in (old, new))
+    shifts = {name: old_places[name] - new_places[name] for name in common}
     k = min(old.k, new.k)
-    tops = [set(ranking.names[:k]) for ranking in (old, new)]
-    gone = [name for name in old.names if name not in places[1]]
-    ranks = np.array([[of[name] for name in common] for of in among], float)
+    old_top, new_top = (set(ranking.names[:k]) for ranking in (old, new))
+    ranks = np.array([[places[n] for n in common] for places in (old_places, new_places)], float)
     return RankingComparison(
         k=k,
-        shared=len(tops[0] & tops[1]),
+        shared=len(old_top & new_top),
         correlation=spearman(ranks[0], ranks[1]) if len(common) > 1 else None,
         common=len(common),
         largest_shift=max((abs(shift) for shift in shifts.values()), default=0),
         contacts=tuple(
             RankShift(
-                name,
-                places[0].get(name),
-                places[1].get(name),
-                shifts.get(name),
-                _top(name in tops[0], name in tops[1]),
+                name=name,
+                old=old_ranks.get(name),
+                new=new_ranks.get(name),
+                shift=shifts.get(name),
+                top=_top(name in old_top, name in new_top),
             )
-            for name in (*new.names, *gone)
+            for name in dict.fromkeys((*new.names, *old.names))
         ),
     )
 
 
 def _places_among(ranking: Ranking, names: set[str]) -> dict[str, int]:
-    kept = [name for name in ranking.names if name in names]
-    return {name: place for place, name in enumerate(kept, start=1)}
+    common = [name for name in ranking.names if name in names]
+    return {name: place for place, name in enumerate(common, start=1)}
 
 
-def _top(in_old: bool, in_new: bool) -> str:
+def _top(in_old: bool, in_new: bool) -> Literal["both", "old", "new", ""]:
     if in_old and in_new:
         return "both"
     return "old" if in_old else "new" if in_new else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from epilens.core.errors import DataError, EpilensError
+from epilens.io.atomic import load_json
 
 _OWN_SENTENCE = "sentence"
 _PASSED_ON = ("expected", "missing", "extra_forbidden", _OWN_SENTENCE)
@@ -42,6 +44,14 @@ class Document(BaseModel):
             return cls.model_validate(tree)
         except ValidationError as problem:
             raise error(_sentence(problem, who, hint)) from None
+
+    @classmethod
+    def read_or_none(cls, path: Path) -> Self | None:
+        """Return the document in a file; None where it is absent or damaged."""
+        try:
+            return cls.model_validate(load_json(path))
+        except (OSError, ValueError):
+            return None
 
 
 def _refuse_surrogates(text: str) -> str:

@@ -1,76 +1,78 @@
-"""Runs in the background: each in a process of its own, which ends with the server."""
+"""Runs in the background: each in its own process, which ends with the server."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from epilens.core.errors import DataError
 from epilens.review.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
-AT_ONCE = 2
-"""Runs that a server makes at the same time."""
+MAX_PROCESSES = 2
+"""Runs that a server computes at the same time."""
 
 
 class RunProcesses:
     """The processes of one server."""
 
-    def __init__(self, at_once: int = AT_ONCE):
-        self._at_once, self._lock = at_once, threading.Lock()
+    def __init__(self, max_processes: int = MAX_PROCESSES):
+        self._max, self._lock = max_processes, threading.Lock()
         self._children: dict[Path, subprocess.Popen[str]] = {}
-        self._over: dict[Path, threading.Event] = {}
+        self._ended: dict[Path, threading.Event] = {}
         self._closing = False
 
-    def start(self, runs: PatientRuns, order: RunSpec) -> ReviewRun:
-        """Begin a run, unless enough are on their way."""
+    def start(self, runs: PatientRuns, spec: RunSpec) -> ReviewRun:
+        """Start a run, unless too many are running."""
         with self._lock:
-            if len(self._children) >= self._at_once:
+            if len(self._children) >= self._max:
                 raise DataError(
-                    f"run: expected at most {self._at_once} runs at a time, found as many. Wait "
-                    "for one, or stop one."
+                    f"run: expected at most {self._max} runs at a time, found as many. Wait for "
+                    "one, or stop one."
                 )
-            run = runs.begin(order.asked)
-            child = _child(run.folder)
+            run = runs.begin(spec.inputs)
+            child = _start_worker(run.folder)
             self._children[run.folder] = child
-            self._over[run.folder] = threading.Event()
-        threading.Thread(target=self._attend, args=(run, child, order), daemon=True).start()
+            self._ended[run.folder] = threading.Event()
+        threading.Thread(target=self._attend, args=(run, child, spec), daemon=True).start()
         return run
 
-    def _attend(self, run: ReviewRun, child: subprocess.Popen[str], order: RunSpec) -> None:
-        """Hand the order over, keep the pipe open until the child ends, and see how it ended."""
+    def _attend(self, run: ReviewRun, child: subprocess.Popen[str], spec: RunSpec) -> None:
+        """Send the specification, keep the pipe open until the process ends, record a failure."""
         assert child.stdin is not None
-        with suppress(OSError):  # it may be gone already
-            child.stdin.write(order.to_json())
+        with suppress(OSError):  # it may have ended already
+            child.stdin.write(json.dumps(spec.to_json()) + "\n")
             child.stdin.flush()
         code = child.wait()
         with suppress(OSError):
             child.stdin.close()
         if run.state.kind in ("running", "interrupted") and not self._closing:
-            run.fail(f"Its process ended before the result was there (code {code}). Run it again.")
+            run.fail(f"Its process ended without a result (code {code}). Run it again.")
         with self._lock:
             self._children.pop(run.folder, None)
-            self._over.pop(run.folder).set()
+            self._ended.pop(run.folder).set()
 
     @property
     def is_full(self) -> bool:
-        """Whether no other run can begin now."""
+        """Whether no other run can start now."""
         with self._lock:
-            return len(self._children) >= self._at_once
+            return len(self._children) >= self._max
 
     def state(self, run: ReviewRun) -> RunState:
-        """How far a run is; one of this server lives as long as its process, however slow."""
+        """Return the state of a run; a slow one of this server is still running."""
         with self._lock:
-            here = run.folder in self._children
+            is_ours = run.folder in self._children
         state = run.state
-        return replace(state, kind="running") if here and state.kind == "interrupted" else state
+        if is_ours and state.kind == "interrupted":
+            return state.model_copy(update={"kind": "running"})
+        return state
 
     def stop(self, run: ReviewRun) -> None:
-        """End a run of this server; what it would have been is not kept."""
+        """End a run of this server without a result."""
         with self._lock:
             child = self._children.get(run.folder)
         if child is None:
@@ -79,14 +81,14 @@ class RunProcesses:
         child.kill()
 
     def wait(self, run: ReviewRun, timeout_s: float | None = None) -> None:
-        """Until a run of this server is over."""
+        """Wait until a run of this server has ended."""
         with self._lock:
-            over = self._over.get(run.folder)
-        if over is not None:
-            over.wait(timeout_s)
+            ended = self._ended.get(run.folder)
+        if ended is not None:
+            ended.wait(timeout_s)
 
     def close(self) -> None:
-        """End all: their runs are interrupted, and can be made again."""
+        """End all processes; their runs are interrupted and can be started again."""
         with self._lock:
             self._closing = True
             children = list(self._children.values())
@@ -94,7 +96,7 @@ class RunProcesses:
             child.kill()
 
 
-def _child(folder: Path) -> subprocess.Popen[str]:
+def _start_worker(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "epilens.review.worker", str(folder)],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What can rank contacts here: methods without training, and models in folders that we know."""
+"""Methods and models that can rank contacts: training-free methods, models in known folders."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from epilens.plan import SHAFT
 
 @dataclass(frozen=True)
 class Ranker:
-    """A method or model to be chosen."""
+    """A method or model that can rank contacts."""
 
     id: str
-    """What the browser sends back: a method's name, or `model-` and a digest of the place."""
+    """Sent by the browser: a method's name, or `model-` and a digest of the folder."""
     title: str
     kind: str
     """`method` or `model`."""
     source: str
-    """What `localize` is given: the name of a method, or the folder of a model."""
+    """Argument of `localize`: the name of a method, or the folder of a model."""
     problem: str = ""
-    """Why it cannot be chosen."""
+    """Why it cannot be used."""
     default: bool = False
 
 
 def list_rankers(folders: Iterable[str | Path] = ()) -> tuple[Ranker, ...]:
-    """Models that lie in these folders, then methods without training; the usual one is marked."""
+    """Return the models in these folders, then the training-free methods; one is the default."""
     models = [_model(folder) for folder in _model_folders(folders)]
     return (*models, *_methods())
 
 
-def find_ranker(known: Sequence[Ranker], identity: object) -> Ranker:
-    """The choice of this id: whatever else was sent never becomes a path."""
-    for one in known:
-        if one.id == identity and not one.problem:
-            return one
+def find_ranker(rankers: Sequence[Ranker], identity: object) -> Ranker:
+    """Return the method or model of this id; nothing else that was sent becomes a path."""
+    for ranker in rankers:
+        if ranker.id == identity and not ranker.problem:
+            return ranker
     raise DataError(
-        f"run: expected one of the methods and models that are listed, found "
+        f"run: expected one of the methods and models in the list, found "
         f"{str(identity)[:60]!r}. Reload the page."
     )
 
@@ -64,14 +64,14 @@ def _methods() -> list[Ranker]:
 
 
 def _model_folders(folders: Iterable[str | Path]) -> list[Path]:
-    """Models among folders and what lies directly in them, each once."""
-    found: dict[Path, None] = {}
+    """Return the model folders among these folders and directly inside them, each once."""
+    models: dict[Path, None] = {}
     for folder in map(Path, folders):
         inside = sorted(folder.iterdir()) if folder.is_dir() else []
-        for place in (folder, *inside):
-            if (place / "model.json").is_file():
-                found[place.resolve()] = None
-    return list(found)
+        for path in (folder, *inside):
+            if (path / "model.json").is_file():
+                models[path.resolve()] = None
+    return list(models)
 
 
 def _model(folder: Path) -> Ranker:

@@ -1,92 +1,99 @@
-"""Signed readings for others: `readings.json`, a table, and the page with verdicts in it.
+"""Export of signed readings: `readings.json`, a table, and the page with the verdicts.
 
-Notes are the readers' own words: they are in `readings.json` and nowhere else.
+Notes are in `readings.json` only.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import epilens
 from epilens.data.contacts import short_names
+from epilens.io.atomic import write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import write_atomically
 from epilens.report.derivative import DISCLAIMER, cell
 from epilens.report.markup import as_text
-from epilens.review.agreement import Agreement, agreement
-from epilens.review.readings import WORDS, Reading, ReadingStore, answers, plans
+from epilens.review.agreement import Agreement, measure_agreement
+from epilens.review.reading_store import ReadingStore
+from epilens.review.readings import VERDICTS, Reading, plans_of_run, verdicts_of_run
 
-IN_PLAN = ("in", "out")
+_IN_PLAN = ("in", "out")
 _COLUMNS = (
     *("patient", "run", "contact", "rank", "reader", "version", "signed_on"),
     *("verdict", "in_plan"),
 )
+_SUBJECTS = {"verdicts": "the verdicts", "plan": "the resection plans"}
+_POSSESSIVES = {"Cohen": "Cohen's", "Fleiss": "Fleiss'"}
 
 
 def agreements(
     signed: Mapping[str, Reading], run: int, contacts: Sequence[str]
 ) -> dict[str, Agreement | None]:
-    """How far those who signed a run agree: on its contacts, and on the plan."""
+    """Return the agreement of those who signed a run: on its contacts, and on the plan."""
     return {
-        "verdicts": agreement(answers(signed, run), WORDS),
-        "plan": agreement(plans(signed, run, contacts), IN_PLAN),
+        "verdicts": measure_agreement(verdicts_of_run(signed, run), VERDICTS),
+        "plan": measure_agreement(plans_of_run(signed, run, contacts), _IN_PLAN),
     }
 
 
-def as_tree(readings: ReadingStore, run: int, contacts: Sequence[str]) -> dict[str, Any]:
-    """All that was signed for a patient, and the agreement on one run; plain JSON."""
-    signed = readings.last_signed()
-    found = agreements(signed, run, contacts)
+def to_json(store: ReadingStore, run: int, contacts: Sequence[str]) -> dict[str, Any]:
+    """Return all signed readings of a patient, and the agreement on one run, as JSON values."""
+    signed = store.last_signed()
     return {
         "about": f"Readings of ranked contacts. {DISCLAIMER}",
         "software": {"name": "EpiLENS", "version": epilens.__version__},
-        "patient": readings.patient,
+        "patient": store.patient,
         "run": run,
-        "agreement": {what: one and asdict(one) for what, one in found.items()},
+        "agreement": {
+            subject: agreement and agreement.to_json()
+            for subject, agreement in agreements(signed, run, contacts).items()
+        },
         "readings": [
-            asdict(one) | {"intact": one.is_intact}
-            for reader in readings.readers
-            for one in readings.signed(reader)
+            reading.to_json() | {"intact": reading.is_intact}
+            for reader in store.readers
+            for reading in store.signed(reader)
         ],
-        "drafts": len(readings.readers) - len(signed),
+        "drafts": len(store.readers) - len(signed),
     }
 
 
-def as_table(readings: ReadingStore, run: int, contacts: Sequence[str]) -> str:
-    """A row per contact and reader of the run, by their last signed version."""
-    rows: list[list[str]] = []
-    for reader, one in readings.last_signed().items():
-        if one.judgement.run != run:
-            continue
-        for rank, name in enumerate(contacts, start=1):
-            said = one.judgement.verdicts.get(name)
-            planned = "yes" if name in one.judgement.plan else "no"
-            who = (reader, one.version, one.signed_on)
-            row = (readings.patient, run, name, rank, *who, said, planned)
-            rows.append([cell(value) for value in row])
-    return to_tsv(_COLUMNS, rows)
-
-
-def write_readings(folder: Path, readings: ReadingStore, run: int, contacts: Sequence[str]) -> None:
-    """`readings.json` and `readings.tsv` beside the page of a run."""
-    for _ in range(3):  # somebody who signs meanwhile is not left out
-        before = readings.last_signed()
-        tree = as_tree(readings, run, contacts)
-        write_atomically(
-            folder / "readings.json", json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
+def to_table(store: ReadingStore, run: int, contacts: Sequence[str]) -> str:
+    """Return a row per contact and reader of the run, by their last signed version."""
+    rows = [
+        (
+            *(store.patient, run, name, rank, reader, reading.version, reading.signed_on),
+            reading.judgement.verdicts.get(name),
+            "yes" if name in reading.judgement.plan else "no",
         )
-        write_atomically(folder / "readings.tsv", as_table(readings, run, contacts))
-        if readings.last_signed() == before:
+        for reader, reading in store.last_signed().items()
+        if reading.judgement.run == run
+        for rank, name in enumerate(contacts, start=1)
+    ]
+    return to_tsv(_COLUMNS, [[cell(value) for value in row] for row in rows])
+
+
+def write_readings(folder: Path, store: ReadingStore, run: int, contacts: Sequence[str]) -> None:
+    """Write `readings.json` and `readings.tsv` next to the page of a run."""
+    for _ in range(3):  # again, if another reader signed in the meantime
+        before = store.last_signed()
+        tree = to_json(store, run, contacts)
+        text = json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(folder / "readings.json", text)
+        write_atomically(folder / "readings.tsv", to_table(store, run, contacts))
+        if store.last_signed() == before:
             break
 
 
-def page_with_readings(page: str, readings: ReadingStore, run: int, contacts: Sequence[str]) -> str:
-    """The page of a run with what was signed about it, as text without script; notes stay out."""
-    signed = {r: one for r, one in readings.last_signed().items() if one.judgement.run == run}
+def add_to_page(page: str, store: ReadingStore, run: int, contacts: Sequence[str]) -> str:
+    """Return the page of a run with its signed readings, without script and without notes."""
+    signed = {
+        reader: reading
+        for reader, reading in store.last_signed().items()
+        if reading.judgement.run == run
+    }
     if not signed:
         return page
     before, end, after = page.partition("</main>")
@@ -96,24 +103,24 @@ def page_with_readings(page: str, readings: ReadingStore, run: int, contacts: Se
 def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -> str:
     heads = "".join(
         f'<th class="left">{as_text(reader)}<br>'
-        f"{as_text(one.signed_on)}, version {one.version}</th>"
-        for reader, one in signed.items()
+        f"{as_text(reading.signed_on)}, version {reading.version}</th>"
+        for reader, reading in signed.items()
     )
-    short = short_names(contacts)
     rows = "\n".join(
-        f'<tr><td>{rank}</td><td class="left" title="{as_text(name)}">{as_text(called)}</td>'
-        + "".join(f'<td class="left">{_said(one, name)}</td>' for one in signed.values())
+        f'<tr><td>{rank}</td><td class="left" title="{as_text(name)}">{as_text(short)}</td>'
+        + "".join(f'<td class="left">{_answer(reading, name)}</td>' for reading in signed.values())
         + "</tr>"
-        for rank, (name, called) in enumerate(zip(contacts, short, strict=True), start=1)
-        if any(_said(one, name) for one in signed.values())
+        for rank, (name, short) in enumerate(zip(contacts, short_names(contacts), strict=True), 1)
+        if any(_answer(reading, name) for reading in signed.values())
     )
-    found = agreements(signed, run, contacts)
-    told = "".join(
-        f"<p>{as_text(in_words(what, one))}</p>" for what, one in found.items() if one is not None
+    sentences = "".join(
+        f"<p>{as_text(describe_agreement(subject, agreement))}</p>"
+        for subject, agreement in agreements(signed, run, contacts).items()
+        if agreement is not None
     )
     return f"""<section class="card about" id="readings" aria-labelledby="readings-title">
 <div class="card-head"><h2 id="readings-title">Read and signed</h2></div>
-<div class="pad">{told}
+<div class="pad">{sentences}
 <table><thead><tr><th>Rank</th><th class="left">Contact</th>{heads}</tr></thead>
 <tbody>
 {rows}
@@ -123,21 +130,19 @@ readings.json.</p></div></section>
 """
 
 
-def _said(one: Reading, name: str) -> str:
-    parts = [one.judgement.verdicts.get(name, ""), "planned" if name in one.judgement.plan else ""]
+def _answer(reading: Reading, name: str) -> str:
+    judgement = reading.judgement
+    parts = [judgement.verdicts.get(name, ""), "planned" if name in judgement.plan else ""]
     return as_text(", ".join(part for part in parts if part))
 
 
-_OF = {"Cohen": "Cohen's", "Fleiss": "Fleiss'"}
-
-
-def in_words(what: str, found: Agreement) -> str:
-    """One sentence on an agreement, with its counts."""
-    of = {"verdicts": "the verdicts", "plan": "the resection plans"}[what]
-    who = ", ".join(found.readers)
-    value = "not defined" if found.kappa is None else f"{found.kappa:.2f}"
-    left = f"; {found.left_out} that not all of them judged do not count" if found.left_out else ""
+def describe_agreement(subject: str, agreement: Agreement) -> str:
+    """Describe an agreement in one sentence, with its counts."""
+    readers = ", ".join(agreement.readers)
+    value = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
+    excluded = agreement.left_out
+    rest = f"; {excluded} judged by some readers only are excluded" if excluded else ""
     return (
-        f"Agreement of {who} on {of}: {_OF[found.kind]} κ {value} "
-        f"({found.same} of {found.contacts} contacts the same{left})."
+        f"Agreement of {readers} on {_SUBJECTS[subject]}: {_POSSESSIVES[agreement.kind]} κ {value} "
+        f"({agreement.same} of {agreement.contacts} contacts the same{rest})."
     )

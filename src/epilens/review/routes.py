@@ -1,4 +1,4 @@
-"""Addresses of the bench: run, compare, read and sign, queue and batch."""
+"""Routes of the patient pages: run, compare, read and sign, queue and batch."""
 
 from __future__ import annotations
 
@@ -12,34 +12,38 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from epilens.core.errors import DataError, ReadingError
-from epilens.review.errors import ConflictError, NotFoundError
-from epilens.review.reading_export import as_table, as_tree, page_with_readings, write_readings
-from epilens.review.readings import SupersededError, initials, judgement_of
-from epilens.review.runs import ReviewRun
-from epilens.review.security import FOREIGN
-from epilens.review.server import html_response, json_response, read_json_body, static_page
-from epilens.review.service import (
-    Service,
+from epilens.core.errors import ReadingError
+from epilens.review import reading_export
+from epilens.review.errors import NotFoundError
+from epilens.review.readings import parse_initials
+from epilens.review.requests import (
+    RELOAD,
+    BatchRequest,
+    ReadingRequest,
+    StartRequest,
+    StopRequest,
+)
+from epilens.review.responses import (
     comparison_to_json,
-    has_signed,
     queue_to_json,
     reading_to_json,
     readings_to_json,
     run_to_json,
     runs_to_json,
 )
-
-Change = Callable[[Service, dict[str, Any]], Any]
+from epilens.review.runs import ReviewRun
+from epilens.review.security import FOREIGN
+from epilens.review.server import html_response, json_response, read_json_body, static_page
+from epilens.review.service import Service
 
 
 def service_routes(service: Service) -> list[BaseRoute]:
-    """Pages, data, changes and files of the bench."""
+    """Return the routes of the patient pages."""
 
-    def get(tell: Callable[[Service, Request], Response]) -> Callable[[Request], Response]:
-        return lambda request: tell(service, request)
+    def get(answer: Callable[[Service, Request], Response]) -> Callable[[Request], Response]:
+        return lambda request: answer(service, request)
 
-    def post(change: Change) -> Callable[[Request], Any]:
+    def post(change: Callable[[Service, Any], Any]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             tree = await read_json_body(request)
             return json_response(await run_in_threadpool(change, service, tree))
@@ -48,7 +52,7 @@ def service_routes(service: Service) -> list[BaseRoute]:
 
     return [
         Route("/patient", lambda request: static_page("patient")),
-        Route("/api/choices", get(_choices)),
+        Route("/api/choices", get(_rankers)),
         Route("/api/runs", get(_runs)),
         Route("/api/compare", get(_compare)),
         Route("/api/readings", get(_readings)),
@@ -57,37 +61,36 @@ def service_routes(service: Service) -> list[BaseRoute]:
         Route("/export/{code}/{number}/{name}", get(_export)),
         Route("/api/run", post(_start), methods=["POST"]),
         Route("/api/stop", post(_stop), methods=["POST"]),
-        Route("/api/reading", post(_read), methods=["POST"]),
-        Route("/api/batch", post(_batch), methods=["POST"]),
+        Route("/api/reading", post(_change_reading), methods=["POST"]),
+        Route("/api/batch", post(_change_batch), methods=["POST"]),
     ]
 
 
-def _choices(service: Service, request: Request) -> Response:
-    # Where a model lies is nobody's business: its id is enough.
-    return json_response(
-        [{k: v for k, v in asdict(c).items() if k != "source"} for c in service.choices]
-    )
+def _rankers(service: Service, request: Request) -> Response:
+    """Return methods and models without the folders of the models."""
+    trees = [asdict(ranker) for ranker in service.rankers]
+    return json_response([{k: v for k, v in tree.items() if k != "source"} for tree in trees])
 
 
 def _runs(service: Service, request: Request) -> Response:
-    return json_response(runs_to_json(service, _asked(request, "case")))
+    return json_response(runs_to_json(service, _parameter(request, "case")))
 
 
 def _compare(service: Service, request: Request) -> Response:
-    code = _asked(request, "case")
-    old, new = (service.run(code, _asked(request, which)) for which in ("old", "new"))
-    return json_response(comparison_to_json(old, new, service.shown(code)))
+    code = _parameter(request, "case")
+    old, new = (service.run(code, _parameter(request, which)) for which in ("old", "new"))
+    return json_response(comparison_to_json(old, new, service.file_titles(code)))
 
 
 def _readings(service: Service, request: Request) -> Response:
-    run = service.run(_asked(request, "case"), _asked(request, "run"))
-    reader = request.query_params.get("reader", "")
-    return json_response(readings_to_json(service, run, initials(reader) if reader else ""))
+    run = service.run(_parameter(request, "case"), _parameter(request, "run"))
+    reader = _parameter(request, "reader")
+    return json_response(readings_to_json(service, run, parse_initials(reader) if reader else ""))
 
 
 def _page(service: Service, request: Request) -> Response:
-    """The page of a run, in an origin of its own."""
-    return html_response(_text_of(_of_path(service, request)), FOREIGN)
+    """Return the page of a run under a policy that isolates it from the application."""
+    return html_response(_read_page(_run_in_path(service, request)), FOREIGN)
 
 
 _EXPORTS = {
@@ -98,90 +101,64 @@ _EXPORTS = {
 
 
 def _export(service: Service, request: Request) -> Response:
-    """What was signed, as a file to be kept, for those who signed."""
-    run, name = _of_path(service, request), request.path_params["name"]
-    readings, contacts = service.readings(run.asked.patient), run.ranking.names
+    """Return signed readings as a download, to readers who have signed."""
+    run, name = _run_in_path(service, request), request.path_params["name"]
+    store, contacts = service.readings(run.inputs.patient), run.ranking.names
     if name not in _EXPORTS:
         raise NotFoundError(f"export: expected {', '.join(_EXPORTS)}, found another name.")
-    if not has_signed(readings, initials(_asked(request, "reader"))):
+    if not store.has_signed(parse_initials(_parameter(request, "reader"))):
         raise ReadingError(
             "export: expected the initials of a reader who has signed, found others. Sign your "
             "reading first."
         )
     if name == "readings.json":
-        tree = as_tree(readings, run.number, contacts)
+        tree = reading_export.to_json(store, run.number, contacts)
         text = json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
     elif name == "readings.tsv":
-        text = as_table(readings, run.number, contacts)
+        text = reading_export.to_table(store, run.number, contacts)
     else:
-        text = page_with_readings(_text_of(run), readings, run.number, contacts)
-    saved = f"{run.asked.patient}_run-{run.number}_{name}"
+        text = reading_export.add_to_page(_read_page(run), store, run.number, contacts)
+    filename = f"{run.inputs.patient}_run-{run.number}_{name}"
     response = html_response(text, FOREIGN)
     response.headers["content-type"] = _EXPORTS[name] + "; charset=utf-8"
-    response.headers["content-disposition"] = f'attachment; filename="{saved}"'
+    response.headers["content-disposition"] = f'attachment; filename="{filename}"'
     return response
 
 
 def _start(service: Service, tree: dict[str, Any]) -> Any:
-    return run_to_json(service, service.start(_word(tree, "case"), tree.get("choice")), {})
+    request = StartRequest.from_json(tree, "run", RELOAD)
+    return run_to_json(service, service.start(request.case, request.choice), {})
 
 
 def _stop(service: Service, tree: dict[str, Any]) -> Any:
-    service.jobs.stop(service.run(_word(tree, "case"), tree.get("run")))
+    request = StopRequest.from_json(tree, "run", RELOAD)
+    service.processes.stop(service.run(request.case, request.run))
     return {}
 
 
-def _read(service: Service, tree: dict[str, Any]) -> Any:
-    """Save, sign or amend the reading of one reader."""
-    run, reader = service.run(_word(tree, "case"), tree.get("run")), initials(tree.get("reader"))
-    base, act, names = tree.get("base"), tree.get("act"), run.ranking.names
-    readings = service.readings(run.asked.patient)
-    if not isinstance(base, int) or isinstance(base, bool):
-        raise ReadingError("reading: expected the revision that it is made on. Reload.")
-    acts: dict[Any, Callable[[], Any]] = {
-        "save": lambda: readings.save(reader, judgement_of(tree, run.number, names), base),
-        "sign": lambda: readings.sign(
-            reader, judgement_of(tree, run.number, names), base, run.digest
-        ),
-        "amend": lambda: readings.amend(reader, base),
-    }
-    if not isinstance(act, str) or act not in acts:
-        raise ReadingError("reading: expected to save, sign or amend, found another word. Reload.")
-    try:
-        saved = acts[act]()
-    except SupersededError as error:
-        raise ConflictError(str(error)) from None
-    if act == "sign":
-        write_readings(run.page.parent, readings, run.number, names)
-    return reading_to_json(saved)
+def _change_reading(service: Service, tree: dict[str, Any]) -> Any:
+    request = ReadingRequest.from_json(tree, "reading", RELOAD, ReadingError)
+    return reading_to_json(service.change_reading(request))
 
 
-def _batch(service: Service, tree: dict[str, Any]) -> Any:
-    if tree.get("act") == "start":
-        service.start_batch(tree.get("choice"))
-    elif tree.get("act") == "stop":
-        service.batch.stop()
+def _change_batch(service: Service, tree: dict[str, Any]) -> Any:
+    request = BatchRequest.from_json(tree, "batch", RELOAD)
+    if request.act == "start":
+        service.start_batch(request.choice)
     else:
-        raise DataError("batch: expected to start or to stop, found another word. Reload.")
+        service.batch.stop()
     return queue_to_json(service)
 
 
-def _of_path(service: Service, request: Request) -> ReviewRun:
+def _run_in_path(service: Service, request: Request) -> ReviewRun:
     return service.run(request.path_params["code"], request.path_params["number"])
 
 
-def _text_of(run: ReviewRun) -> str:
+def _read_page(run: ReviewRun) -> str:
     if run.state.kind != "done" or not run.page.is_file():
         raise NotFoundError(f"run {run.number}: expected a page, found none yet.")
     return run.page.read_text(encoding="utf-8")
 
 
-def _asked(request: Request, name: str) -> str:
+def _parameter(request: Request, name: str) -> str:
     return request.query_params.get(name, "")
-
-
-def _word(tree: dict[str, Any], name: str) -> str:
-    value = tree.get(name)
-    if not isinstance(value, str):
-        raise DataError(f"request: expected a word for {name}, found none. Reload.")
-    return value

@@ -1,0 +1,74 @@
+"""Requests of the browser that change something, as pydantic models."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, Strict
+
+from epilens.core.errors import ReadingError
+from epilens.review.documents import Count, Document, Text, expecting
+from epilens.review.readings import MAX_NOTES, VERDICTS, Judgement, parse_initials
+
+RELOAD = "Reload the page."
+CaseCode = Annotated[Text, expecting("a word")]
+RunNumber = Annotated[int, Strict(), Field(ge=1), expecting("the number of a run")]
+
+
+class StartRequest(Document):
+    """Start a run."""
+
+    case: CaseCode
+    choice: Any = None
+    """Compared with the ids of the methods and models."""
+
+
+class StopRequest(Document):
+    """Stop a run."""
+
+    case: CaseCode
+    run: RunNumber
+
+
+class BatchRequest(Document):
+    """Start or stop the batch."""
+
+    act: Annotated[Literal["start", "stop"], expecting("to start or to stop")]
+    choice: Any = None
+
+
+class ReadingRequest(Document):
+    """Save, sign or amend the reading of one reader."""
+
+    case: CaseCode
+    run: RunNumber
+    reader: Annotated[
+        Text,
+        AfterValidator(parse_initials),
+        expecting("initials of one to six letters or digits"),
+    ]
+    base: Annotated[Count, expecting("the revision that the reading changes")]
+    act: Annotated[Literal["save", "sign", "amend"], expecting("to save, sign or amend")]
+    verdicts: Annotated[
+        dict[Text, Literal["agree", "disagree", "unsure"]], expecting(", ".join(VERDICTS))
+    ] = Field(default_factory=dict)
+    plan: Annotated[
+        tuple[Text, ...],
+        AfterValidator(lambda names: tuple(sorted(set(names)))),
+        expecting("a list of contacts"),
+    ] = ()
+    notes: Annotated[
+        Text, Field(max_length=MAX_NOTES), expecting(f"a text of at most {MAX_NOTES} characters")
+    ] = ""
+
+    def judgement(self, contacts: Collection[str]) -> Judgement:
+        """Return the judgement, if it is on contacts of the run."""
+        unknown = next(
+            (name for name in (*self.verdicts, *self.plan) if name not in contacts), None
+        )
+        if unknown is not None:
+            raise ReadingError(
+                f"reading: expected contacts of run {self.run}, found {unknown[:40]!r}. {RELOAD}"
+            )
+        return Judgement(run=self.run, verdicts=self.verdicts, plan=self.plan, notes=self.notes)

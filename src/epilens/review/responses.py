@@ -1,0 +1,153 @@
+"""JSON answers of the service: runs, comparisons, readings and the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from epilens.core.errors import EpilensError
+from epilens.data.contacts import contact_of, short_names
+from epilens.review.comparison import compare
+from epilens.review.reading_export import agreements, describe_agreement
+from epilens.review.readings import Reading
+from epilens.review.runs import ReviewRun, describe_differences
+from epilens.review.service import Service
+
+
+def runs_to_json(service: Service, code: str) -> dict[str, Any]:
+    """Return the runs of a patient, newest last, and its current marks."""
+    titles, marks = service.file_titles(code), service.mark_store.read(code)
+    return {
+        "patient": service.session.case(code).code,
+        "files": [
+            {"name": name, "shown": title, "onsets_s": list(marks.onsets_s(name))}
+            for name, title in titles.items()
+        ],
+        "exclude": list(short_names(tuple(marks.bad))),
+        "runs": [run_to_json(service, run, titles) for run in service.runs(code)],
+    }
+
+
+def run_to_json(service: Service, run: ReviewRun, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return one run."""
+    recordings = [
+        {"shown": titles.get(recording.file, recording.file), "onsets_s": list(recording.onsets_s)}
+        for recording in run.inputs.recordings
+    ]
+    return {
+        "number": run.number,
+        "title": run.inputs.title,
+        "begun_at": run.record.begun_at,
+        "recordings": recordings,
+        "exclude": list(short_names(run.inputs.exclude)),
+        "state": service.processes.state(run).to_json(),
+    }
+
+
+def comparison_to_json(old: ReviewRun, new: ReviewRun, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return two runs next to each other and what differs between their inputs."""
+    old_ranking, new_ranking = old.ranking, new.ranking
+    comparison = compare(old_ranking, new_ranking).to_json()
+    comparison["contacts"] = _add_short_names(comparison["contacts"])
+    return {
+        "old": old.number,
+        "new": new.number,
+        "titles": [old_ranking.title, new_ranking.title],
+        "changed": describe_differences(old.inputs, new.inputs, titles),
+        **comparison,
+    }
+
+
+def contacts_to_json(run: ReviewRun) -> list[dict[str, Any]]:
+    """Return the contacts of a run, best first, with their electrodes."""
+    rows = []
+    for ranked in run.ranking.contacts:
+        contact = contact_of(ranked.name)
+        place = {"shaft": getattr(contact, "shaft", None)}
+        rows.append(ranked.to_json() | place | {"number": getattr(contact, "number", None)})
+    return _add_short_names(rows)
+
+
+def _add_short_names(contacts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the names of the report page."""
+    short = short_names([contact["name"] for contact in contacts])
+    return [contact | {"short": name} for contact, name in zip(contacts, short, strict=True)]
+
+
+def reading_to_json(reading: Reading) -> dict[str, Any]:
+    """Return a reading and whether it is intact."""
+    return reading.to_json() | {"intact": reading.is_intact}
+
+
+def readings_to_json(service: Service, run: ReviewRun, reader: str) -> dict[str, Any]:
+    """Return a reader's own reading; those of others only after it is signed."""
+    store, ranking = service.readings(run.inputs.patient), run.ranking
+    own = store.latest(reader) if reader else None
+    has_signed, signed = store.has_signed(reader), store.last_signed()
+    others = [reading for who, reading in signed.items() if has_signed and who != reader]
+    return {
+        "run": run.number,
+        "k": ranking.k,
+        "contacts": contacts_to_json(run),
+        "own": own and reading_to_json(own),
+        "others": [reading_to_json(reading) for reading in others],
+        "may_export": has_signed,
+        "signers": [signature_to_json(reading) for reading in signed.values()],
+        "agreement": agreements_to_json(signed, run.number, ranking.names),
+    }
+
+
+def signature_to_json(reading: Reading) -> dict[str, Any]:
+    """Return who signed which run and when, without the judgement."""
+    return {
+        "reader": reading.reader,
+        "signed_on": reading.signed_on,
+        "version": reading.version,
+        "run": reading.judgement.run,
+        "intact": reading.is_intact,
+    }
+
+
+def agreements_to_json(
+    signed: Mapping[str, Reading], run: int, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return each agreement on a run with its sentence."""
+    return [
+        agreement.to_json() | {"what": subject, "text": describe_agreement(subject, agreement)}
+        for subject, agreement in agreements(signed, run, names).items()
+        if agreement is not None
+    ]
+
+
+def queue_to_json(service: Service) -> dict[str, Any]:
+    """Return the state of every patient; those that nobody has signed await review."""
+    rows = {row.patient: asdict(row) for row in service.batch.rows}
+    codes = [case.code for case in service.session.cases]
+    patients = [_patient_to_json(service, code) | {"batch": rows.get(code)} for code in codes]
+    return {
+        "patients": patients,
+        "unread": sum(not patient["signers"] for patient in patients),
+        "batch": {"running": service.batch.is_running, "choice": service.batch.choice},
+    }
+
+
+def _patient_to_json(service: Service, code: str) -> dict[str, Any]:
+    """Return the state of a patient; damaged files affect its own row only."""
+    state: dict[str, Any] = {"code": code, "problem": "", "signers": [], "drafts": 0}
+    state |= {"run": 0, "runs": 0, "running": False, "agreement": []}
+    try:
+        runs, store = list(service.runs(code)), service.readings(code)
+        kinds = [service.processes.state(run).kind for run in runs]
+        signed = store.last_signed()
+        state |= {"runs": len(runs), "running": "running" in kinds}
+        state["signers"] = [signature_to_json(reading) for reading in signed.values()]
+        state["drafts"] = len(store.readers) - len(signed)
+        if "done" in kinds:
+            latest = [run for run, kind in zip(runs, kinds, strict=True) if kind == "done"][-1]
+            names = latest.ranking.names
+            state["run"] = latest.number
+            state["agreement"] = agreements_to_json(signed, latest.number, names)
+    except EpilensError as error:
+        state["problem"] = str(error)
+    return state
