@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from epilens.core.errors import LedgerError
@@ -83,7 +84,7 @@ class CellFolder:
         threshold_scores: pd.DataFrame | None = None,
     ) -> None:
         """Write the cell, whole or not at all."""
-        from safetensors.torch import save
+        from safetensors.numpy import save
 
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
         with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
@@ -92,7 +93,9 @@ class CellFolder:
             if threshold_scores is not None:
                 (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
             if weights:
-                (folder / _CHECKPOINT).write_bytes(save(dict(weights)))
+                (folder / _CHECKPOINT).write_bytes(
+                    save({name: np.ascontiguousarray(w) for name, w in weights.items()})
+                )
             (folder / _RECORD).write_text(text, encoding="utf-8")
 
     def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:

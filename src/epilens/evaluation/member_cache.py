@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.numpy import load, save
 
 from epilens.core.types import Floats
 from epilens.io.locks import lock_path
@@ -72,7 +72,7 @@ def _alone_beside(model: str | Path) -> Generator[Path]:
 
 def keep(folder: Path, key: str, done: Done) -> None:
     """Write a part, whole or not at all."""
-    tensors = {f"p_nez:{name}": torch.from_numpy(p.copy()) for name, p in done.p_nez.items()}
+    tensors = {f"p_nez:{name}": np.asarray(p, order="C") for name, p in done.p_nez.items()}
     tensors |= {f"part:{name}": tensor for name, tensor in done.part.tensors().items()}
     spec = json.dumps({"spec": done.part.spec(), "descriptors": done.descriptors})
     content = save(tensors, {"spec": spec})
@@ -92,7 +92,7 @@ def kept(folder: Path, key: str, method: str) -> Done | None:
         spec = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["spec"])
     except (OSError, ValueError, KeyError, SafetensorError):
         return None
-    p_nez = {n.removeprefix("p_nez:"): t.numpy() for n, t in tensors.items() if n[:6] == "p_nez:"}
+    p_nez = {n.removeprefix("p_nez:"): t for n, t in tensors.items() if n[:6] == "p_nez:"}
     own = {n.removeprefix("part:"): t for n, t in tensors.items() if n[:5] == "part:"}
     layout = Layout(method, spec["spec"], tuple(spec["descriptors"]))
     try:

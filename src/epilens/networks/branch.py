@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,6 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
-from torch import Tensor
 
 from epilens.core.types import Floats
 from epilens.evidence.views import Standardizer
@@ -19,7 +18,7 @@ from epilens.networks.encoder import PatientNetwork
 from epilens.networks.ensemble import Views, in_parallel, single_precision
 from epilens.networks.explanation import Explanation
 from epilens.networks.gradients import explain_networks
-from epilens.networks.predictor import Layout, Predictor
+from epilens.networks.predictor import Arrays, Layout, Predictor
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import as_tensors, predict
 
@@ -45,25 +44,25 @@ class Branch(Predictor):
         """NEZ probability of the valid channels."""
         return predict(self.network, as_tensors(patient, self.standardizer))
 
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> Arrays:
         """Weights in single precision, mean and scale of the standardizer."""
-        weights = {k: v.float().contiguous() for k, v in self.network.state_dict().items()}
-        scaling = (self.standardizer.mean, self.standardizer.scale)
-        arrays = zip(_SCALING, scaling, strict=True)
-        return weights | {name: torch.from_numpy(array.copy()) for name, array in arrays}
+        weights = {k: v.float().numpy() for k, v in self.network.state_dict().items()}
+        return weights | dict(
+            zip(_SCALING, (self.standardizer.mean, self.standardizer.scale), strict=True)
+        )
 
     def spec(self) -> dict[str, Any]:
         """Sizes and settings of the network."""
         return self.network.tree()
 
     @classmethod
-    def open(cls, tensors: Mapping[str, Tensor], layout: Layout) -> Self:
+    def open(cls, tensors: Arrays, layout: Layout) -> Self:
         """A branch from the tensors of a model."""
         network = NETWORKS[layout.part].of(layout.spec)
-        network.load_state_dict({k: v for k, v in tensors.items() if k not in _SCALING})
-        mean, scale = (tensors[name].numpy() for name in _SCALING)
-        parts = (torch.from_numpy(mean), torch.from_numpy(scale), *network.state_dict().values())
-        if not all(bool(part.isfinite().all()) for part in parts):
+        weights = {k: torch.from_numpy(v.copy()) for k, v in tensors.items() if k not in _SCALING}
+        network.load_state_dict(weights)
+        mean, scale = (tensors[name] for name in _SCALING)
+        if not all(bool(np.isfinite(part).all()) for part in tensors.values()):
             raise ValueError("weights that are not finite")
         if mean.shape != (len(layout.views), len(layout.descriptors)):
             raise ValueError(

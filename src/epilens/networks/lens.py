@@ -5,9 +5,9 @@ A logistic regression, so each term's part in a score can be read off: the parts
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
@@ -24,10 +24,7 @@ from epilens.evidence.contact_table import (
     with_context,
 )
 from epilens.networks.explanation import Explanation
-from epilens.networks.predictor import Layout, Predictor
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from epilens.networks.predictor import Arrays, Layout, Predictor
 
 
 @dataclass(frozen=True)
@@ -57,23 +54,21 @@ class Lens(Predictor):
         """Windows that a term is computed from (seizure, term, window, channel, column)."""
         return placed_windows(patient)
 
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> Arrays:
         """For a checkpoint or a model's file."""
-        import torch  # heavy, and only needed here
-
         arrays = {"mean": self.mean, "weight": self.weight, "intercept": np.array(self.intercept)}
-        return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        return {name: array.copy() for name, array in arrays.items()}
 
     @classmethod
-    def open(cls, tensors: Mapping[str, Tensor], layout: Layout) -> Self:
+    def open(cls, tensors: Arrays, layout: Layout) -> Self:
         """A lens from the tensors of a checkpoint or a model."""
         shape = (len(PLACES), len(cls.terms), len(cls.columns(layout)))
         try:
-            mean, weight, intercept = (tensors[k].numpy() for k in ("mean", "weight", "intercept"))
+            mean, weight, intercept = (tensors[k] for k in ("mean", "weight", "intercept"))
             lens = cls(mean, weight, float(intercept))
             fits = mean.shape == weight.shape == shape
             fits &= all(bool(np.isfinite(part).all()) for part in (mean, weight, intercept))
-        except Exception:  # torch raises many kinds
+        except (KeyError, TypeError, ValueError):
             fits = False
         if not fits:
             sizes = " x ".join(map(str, shape))

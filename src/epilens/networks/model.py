@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from safetensors.torch import load, save
-from torch import Tensor
+from safetensors.numpy import load, save
 
 from epilens.core.errors import ModelError
 from epilens.core.html_repr import RESEARCH, SIMULATED, card
@@ -36,7 +35,7 @@ from epilens.networks.card import card as model_card
 from epilens.networks.explanation import Explanation
 from epilens.networks.kinds import KINDS, ModelKind, kind_of
 from epilens.networks.model_schema import FORMAT, check_stored
-from epilens.networks.predictor import NEUTRAL, Layout, Predictor
+from epilens.networks.predictor import NEUTRAL, Arrays, Layout, Predictor
 from epilens.plan import PAPER_NINE
 
 KIND = "a model"
@@ -349,7 +348,7 @@ def _unpack(content: bytes, tree: Mapping[str, Any], who: Path) -> dict[str, Pre
             layout = Layout(part.method, spec, *map(tuple, columns))
             own = _named(part.method, tensors) if len(kind.parts) > 1 else tensors
             parts[part.method] = part.opener.open(own, layout)
-    except Exception as error:  # safetensors, torch and other packages raise many kinds
+    except Exception as error:  # safetensors and other packages raise many kinds
         lines = str(error).splitlines() or [type(error).__name__]
         titles = " and ".join(part.title for part in kind.parts)
         raise ModelError(
@@ -359,7 +358,7 @@ def _unpack(content: bytes, tree: Mapping[str, Any], who: Path) -> dict[str, Pre
     return parts
 
 
-def _named(method: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _named(method: str, tensors: Arrays) -> Arrays:
     """The tensors of one part of a member, by their own names."""
     own = {k.removeprefix(method): v for k, v in tensors.items() if k.startswith(method)}
     return {k.removeprefix("."): v for k, v in own.items() if k[0] in ".:"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
@@ -15,9 +15,8 @@ from epilens.core.types import Floats
 from epilens.evidence.views import VIEWS
 from epilens.networks.explanation import Explanation
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
+Arrays = Mapping[str, NDArray[Any]]
+"""Fitted numbers by name, as they are in a file of weights."""
 NEUTRAL = 0.5
 """Score of a channel in a seizure that does not show it."""
 
@@ -45,12 +44,12 @@ class Predictor(ABC):
         """NEZ probability of the channels that are valid in some window of some seizure."""
 
     @abstractmethod
-    def tensors(self) -> Mapping[str, Tensor]:
+    def tensors(self) -> Arrays:
         """All fitted numbers, by name."""
 
     @classmethod
     @abstractmethod
-    def open(cls, tensors: Mapping[str, Tensor], layout: Layout) -> Self:
+    def open(cls, tensors: Arrays, layout: Layout) -> Self:
         """The fitted object again; raises ValueError with the reason if the tensors do not fit."""
 
     def spec(self) -> dict[str, Any]:
