@@ -1,4 +1,4 @@
-"""docs/extend.md is true: its four modules as a package of their own, built, installed, used."""
+"""docs/extend.md is true: its five modules as a package of their own, built, installed, used."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import venv
 from pathlib import Path
 
 import pytest
+
+from epilens.core.errors import ModelError, PlanError
+from epilens.networks.model import open_model
+from epilens.plan import Plan
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extend.md").read_text(encoding="utf-8")
 MODULES = dict(re.findall(r'```python title="(\w+)\.py"\n(.*?)```', PAGE, flags=re.DOTALL))
@@ -55,16 +59,17 @@ def run_code(python: Path, code: str, *arguments: str) -> str:
 
 
 def test_each_example_is_short():
-    assert set(MODULES) == {"method", "descriptor", "dataset", "analysis"}
+    assert set(MODULES) == {"method", "model", "descriptor", "dataset", "analysis"}
     for name, text in MODULES.items():
         lines = [line for line in text.splitlines() if line.strip()]
-        assert len(lines) < 40, name
+        assert len(lines) < (50 if name == "model" else 40), name
 
 
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
         ("methods", "growth"),
+        ("methods", "change"),
         ("descriptors", "log_spindle_power"),
         ("datasets", "our-center"),
         ("analyses", "called"),
@@ -78,6 +83,73 @@ def test_rows_of_another_package_are_listed_with_their_origin(installed, kind, n
 
 def test_its_author_can_check_a_method(installed):
     run_code(installed, "from epilens.testing import check_method; check_method('growth')")
+
+
+TRAINED = """
+import sys
+from pathlib import Path
+import numpy as np
+import epilens
+from epilens.networks.model import open_model, save_model
+from epilens.testing import check_method, make_cohort, make_recording
+
+check_method("change")
+here = Path(sys.argv[1])
+plan = epilens.Plan(seeds=(1,)).override(splits={"folds": 2}, change={"seconds": 5.0})
+model = epilens.train(plan, make_cohort(here / "cubes"), method="change")
+again = open_model(save_model(model, here / "model"))
+assert (again.kind, len(again), again[0].parts["change"].seconds) == ("change", 2, 5.0)
+part = make_recording(channels=[f"{s}{i}" for s in "AB" for i in range(1, 5)])
+ours, theirs = (epilens.localize([part], one) for one in (model, here / "model"))
+np.testing.assert_array_equal(ours.scores.p_nez, theirs.scores.p_nez)
+assert theirs.about.title == "Example model (mean change)" and theirs.why is None
+assert len(set(theirs.scores.p_nez)) > 1 and set(theirs.decisions) <= {"EZ", "NEZ", "abstained"}
+print(theirs.save(here / "out").read_text(encoding="utf-8").count("Example model"))
+"""
+
+
+def test_a_method_of_another_package_is_trained_saved_and_localizes(installed, tmp_path):
+    assert int(run_code(installed, TRAINED, str(tmp_path))) > 0
+    shown = ask(installed, "model", "show", str(tmp_path / "model"))
+    assert "each one fitted object" in shown
+    (tmp_path / "model" / "model.json").touch()
+    with pytest.raises(ModelError, match=r"kinds of models that are installed: lens, cdel"):
+        open_model(tmp_path / "model")  # the package is not installed here
+
+
+SECTION = """
+from epilens.methods import method_inputs
+from epilens.plan import Plan
+from epilens.core.errors import PlanError
+plan = Plan()
+assert plan.section("change").seconds == 10.0
+assert plan.override(change={"seconds": 10.0}).digest == plan.digest
+other = plan.override(change={"seconds": 5.0})
+assert other.digest != plan.digest and other.change.seconds == 5.0
+assert other.differences(plan) == [("change.seconds", 5.0, 10.0)]
+assert plan.differences(other) == [("change.seconds", 10.0, 5.0)]
+assert Plan.of({"change": {"seconds": 5.0}}) == other and "[change]" in other.to_toml()
+assert method_inputs("change", plan) != method_inputs("change", other)
+assert method_inputs("prq", plan) == method_inputs("prq", other)
+for tree in ({"change": {"second": 1}}, {"change": {"seconds": -1}}, {"chang": {}}):
+    try:
+        Plan.of(tree)
+    except PlanError as error:
+        print(error)
+print(plan.digest)
+"""
+
+
+def test_a_method_of_another_package_has_a_section_of_the_plan(installed):
+    *problems, digest = run_code(installed, SECTION).splitlines()
+    assert problems == [
+        "plan: unknown key 'change.second'. Did you mean 'seconds'?",
+        "plan: change.seconds: Input should be greater than 0; found -1. Correct this value.",
+        "plan: unknown key 'chang'. Did you mean 'change'?",
+    ]
+    assert digest == Plan().digest  # an installed package changes no digest
+    with pytest.raises(PlanError, match="unknown key 'change'"):
+        Plan.of({"change": {}})
 
 
 def test_the_four_go_all_the_way(installed, tiny, tmp_path):

@@ -47,7 +47,7 @@ def test_a_plan_is_frozen():
     ("text", "message"),
     [
         ("[montage]\nsheme = 'bipolar'", r"unknown key 'montage.sheme'. Did you mean 'scheme'\?"),
-        ("[montag]\nscheme = 'bipolar'", r"unknown key 'montag'. Did you mean 'montage'\?"),
+        ("[montag]\nscheme = 'bipolar'", r"toml: unknown key 'montag'. Did you mean 'montage'\?$"),
         ("[montage]\nscheme = 'bipola'", r"montage.scheme: .*bipolar.*found 'bipola'"),
         ("[windows]\nstart_s = 3", r"windows: .*start_s must lie before onset"),
         ("[windows]\nstop_s = -29", r"windows: .*room for at least one window"),

@@ -199,8 +199,6 @@ class Plan(Section):
         """Build a plan from nested dictionaries, with one clear sentence for what does not fit."""
         try:
             return cls.model_validate(tree)
-        except PlanError as error:
-            raise PlanError(f"{who}: {error}") from None
         except ValidationError as error:
             raise PlanError(f"{who}: {_first_problem(cls, error)}") from None
 
@@ -273,6 +271,9 @@ def _text_of(path: Path) -> str:
 def _first_problem(model: type[BaseModel], error: ValidationError, prefix: str = "") -> str:
     """One sentence for the first problem that pydantic found; `prefix` is where the model is."""
     problem = error.errors()[0]
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, PlanError):  # of a section of another package
+        return str(cause)
     *parents, key = problem["loc"] or ("plan",)
     where = prefix + ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
