@@ -30,7 +30,7 @@ from epilens.evidence.descriptors import (
 )
 from epilens.evidence.files import SUFFIX, open_cohort, save
 from epilens.evidence.views import Standardizer, channel_table, views
-from epilens.localization.narrative import tell
+from epilens.localization.narrative import describe_deviations
 from epilens.localization.timing import time_evidence
 from epilens.networks.model import save_model
 from epilens.plan import PAPER_NINE, Plan
@@ -193,7 +193,7 @@ def test_a_deviation_of_it_is_told_in_its_own_words(plan):
     timing = time_evidence(describe([waking(fs=128.0)], plan))
     assert timing.z.shape[-1] == 10
     importance = np.array([name == ALPHA for name in plan.descriptors], float)
-    (sentence,) = tell(0, timing, np.ones((1, 6), bool), importance)
+    (sentence,) = describe_deviations(0, timing, np.ones((1, 6), bool), importance)
     assert sentence.startswith("Broad-alpha power rises ")
 
 

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, the_files, the_model, the_patient
 
-from epilens.localization.caveats import tell_probability, tell_reached, tell_resection, tell_sets
+from epilens.localization.caveats import (
+    describe_performance,
+    describe_probability,
+    describe_resection,
+    describe_sets,
+)
 from epilens.localization.certainty import ContactSet, PatientCertainty
 from epilens.localization.compare import resection
 from epilens.localization.sources import ModelSource, open_source
@@ -20,19 +25,19 @@ from epilens.testing import make_cube, make_recording
 
 
 def reached(**about):
-    return tell_reached(ModelSource(replace(the_model(), about=about)))
+    return describe_performance(ModelSource(replace(the_model(), about=about)))
 
 
 def test_how_good_the_model_was_is_said_with_chance_beside_it():
     figures = {"patients": 74, "auroc": 0.7219, "ez_auprc": 0.4561}
     cohort = {"channels": 1000, "EZ channels": 130}
     assert reached(out_of_fold=figures, cohort=cohort) == (
-        "How good the model was on 74 patients that its members never fitted: AUROC 0.72 (chance: "
-        "0.50), EZ-AUPRC 0.46 (chance: about 0.13)."
+        "Cross-validated on 74 patients: AUROC 0.72 (chance: 0.50), EZ-AUPRC 0.46 (chance: about "
+        "0.13)."
     )
     assert "74 simulated patients" in reached(out_of_fold=figures, simulated=True)
-    assert reached().endswith("is not stored in it.")
-    assert "without training" in tell_reached(open_source("line-length-change"))
+    assert reached() == "The model contains no cross-validated performance."
+    assert "without training" in describe_performance(open_source("line-length-change"))
 
 
 @pytest.mark.parametrize(("held", "told"), [(19, True), (18, True), (17, False), (4, False)])
@@ -40,18 +45,18 @@ def test_a_set_that_holds_nearly_all_contacts_is_told(held, told):
     holds = np.arange(20) < held
     every = ContactSet(0.9, 0.95, np.ones(20, bool))
     sure = PatientCertainty(None, (every, ContactSet(0.8, 0.8, holds)), (), None, ())
-    lines = tell_sets(sure)
+    lines = describe_sets(sure)
     assert bool(lines) == told
     if told:
         assert lines == [
-            f"This ranking excludes almost nothing here: the 80% set holds {held} of 20 contacts."
+            f"The ranking excludes almost nothing here: the 80% set contains {held} of 20 contacts."
         ]
 
 
 def test_probabilities_that_are_all_low_are_told():
-    (line,) = tell_probability(np.array([0.1, 0.34]))
+    (line,) = describe_probability(np.array([0.1, 0.34]))
     assert line.endswith("the highest probability is 34%.")
-    assert tell_probability(np.array([0.1, 0.5])) == tell_probability(None) == []
+    assert describe_probability(np.array([0.1, 0.5])) == describe_probability(None) == []
 
 
 def test_a_blind_pick_stands_beside_the_resection():
@@ -60,9 +65,8 @@ def test_a_blind_pick_stands_beside_the_resection():
     assert cut.by_chance == pytest.approx(2.0)
     picks = np.random.default_rng(0).permuted(np.tile(cut.resected, (20000, 1)), axis=1)[:, :5]
     assert cut.by_chance == pytest.approx(picks.sum(axis=1).mean(), abs=0.03)
-    assert tell_resection(cut) == (
-        "Of the 5 leading contacts 4 are in the resection; 5 picked blindly would have 2.0 there, "
-        "because it holds 4 of 10 contacts."
+    assert describe_resection(cut) == (
+        "4 of the 5 top-ranked contacts are in the resection (expected by chance: 2.0)."
     )
 
 

@@ -23,7 +23,7 @@ from epilens.report.payload import payload
 from epilens.testing import make_cube, make_recording
 
 FORCED = (
-    "model was forced upon evidence that is not what it was trained on: descriptors are the "
+    "model was applied to evidence that it was not trained on: descriptors are the "
     "paper's nine, the model's the released code's nine; filter.band is 'butterworth', the "
     "model's 'none'. Its scores may mean nothing."
 )

@@ -10,7 +10,13 @@ import pytest
 from epilens.core.errors import DataError
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.compare import compare_with, match_contacts, ranking, resection, top_k
-from epilens.localization.narrative import tell, tell_agreement, tell_score, tell_together, when
+from epilens.localization.narrative import (
+    describe_agreement,
+    describe_deviations,
+    describe_joint_score,
+    describe_score,
+    when,
+)
 from epilens.localization.timing import CLEAR_SD, time_evidence
 from epilens.networks.explanation import Explanation
 from epilens.plan import PAPER_NINE
@@ -34,7 +40,7 @@ def test_the_sentence_of_the_issue():
     timing.at_s[:3, :, HIGH_GAMMA] = 6.0
     timing.at_s[:3, 0, HIGH_GAMMA] = 2.0
     timing.strength[:3, 0, HIGH_GAMMA] = [2.9, 3.1, 3.4]
-    assert tell(0, timing, np.ones((4, 5), bool)) == [
+    assert describe_deviations(0, timing, np.ones((4, 5), bool)) == [
         "High-gamma power rises 3.1 SD above its own pre-onset level at +2 s, 4 s before the "
         "median contact, in 3 of 4 seizures."
     ]
@@ -48,10 +54,10 @@ def test_falls_and_late_contacts_are_told_as_such():
     timing.strength[0, 1, LINE_LENGTH] = -12.4
     there = np.ones((4, 5), bool)
     there[3] = False
-    (sentence,) = tell(1, timing, there)
+    (sentence,) = describe_deviations(1, timing, there)
     assert sentence == (
-        "Line length falls 12 SD below its own pre-onset level at +9 s, 12 s after the median "
-        "contact, in 1 of 3 seizures."
+        "Line length falls far below its own pre-onset level (more than 10 SD) at +9 s, 12 s after "
+        "the median contact, in 1 of 3 seizures."
     )
 
 
@@ -60,7 +66,7 @@ def test_rises_and_falls_are_never_mixed():
     timing.deviates[:, 0, LINE_LENGTH] = True
     timing.strength[:, 0, LINE_LENGTH] = [6.0, -4.0, 8.0]
     timing.at_s[:, 0, LINE_LENGTH] = [3.0, -0.4, 5.0]
-    assert tell(0, timing, np.ones((3, 5), bool)) == [
+    assert describe_deviations(0, timing, np.ones((3, 5), bool)) == [
         "Line length rises 7.0 SD above its own pre-onset level at +4 s in seizures 1 and 3 and "
         "falls 4.0 SD below its own pre-onset level at onset in seizure 2: its 3 seizures differ."
     ]
@@ -82,28 +88,28 @@ def test_no_deviation_is_told_as_less_than_the_rule_asks_for(seed):
 
 
 def test_a_joint_score_outside_of_the_single_ones_is_told():
-    (line,) = tell_together(0.81, np.array([0.62, 0.64]))
+    (line,) = describe_joint_score(0.81, np.array([0.62, 0.64]))
     assert line.startswith(
         "All seizures together score 0.81, above each of them alone (0.62, 0.64)"
     )
-    (line,) = tell_together(0.5, np.array([0.62, 0.64]))
+    (line,) = describe_joint_score(0.5, np.array([0.62, 0.64]))
     assert ", below each of them alone" in line
     for joint, alone in ((0.63, [0.62, 0.64]), (0.645, [0.62, 0.64]), (0.9, [0.2])):
-        assert tell_together(joint, np.array(alone)) == []
+        assert describe_joint_score(joint, np.array(alone)) == []
 
 
 def test_a_contact_alone_is_compared_with_nobody():
     timing = quiet(S=1)
     timing.deviates[0, 2, LINE_LENGTH] = True
     timing.strength[0, 2, LINE_LENGTH] = 5000
-    (sentence,) = tell(2, timing, np.ones((1, 5), bool))
+    (sentence,) = describe_deviations(2, timing, np.ones((1, 5), bool))
     assert "median contact" not in sentence
-    assert "over 1000 SD" in sentence
+    assert "far above its own pre-onset level (more than 10 SD)" in sentence
     assert sentence.endswith("in 1 of 1 seizure.")
 
 
 def test_a_contact_without_deviation_is_told_too():
-    assert tell(0, quiet(), np.ones((4, 5), bool)) == [
+    assert describe_deviations(0, quiet(), np.ones((4, 5), bool)) == [
         "No descriptor leaves its own pre-onset level by 3 SD for 3 windows in a row in any of its "
         "4 seizures."
     ]
@@ -115,8 +121,8 @@ def test_what_moves_the_score_comes_first():
     timing.strength[:, 0, HIGH_GAMMA], timing.strength[:, 0, LINE_LENGTH] = 4, 40
     importance = np.zeros(9)
     importance[HIGH_GAMMA], importance[LINE_LENGTH] = 0.2, -0.1
-    assert tell(0, timing, np.ones((4, 5), bool))[0].startswith("Line length")
-    sentences = tell(0, timing, np.ones((4, 5), bool), importance)
+    assert describe_deviations(0, timing, np.ones((4, 5), bool))[0].startswith("Line length")
+    sentences = describe_deviations(0, timing, np.ones((4, 5), bool), importance)
     assert len(sentences) == 1
     assert sentences[0].startswith("High-gamma power")
 
@@ -134,11 +140,11 @@ def test_the_score_is_told_with_its_parts():
     assert told.residual < 1e-12
     middle = np.tile(np.arange(59) - 29.0, (2, 1))
     words = [row.words for row in rows_of(PAPER_NINE)]
-    assert tell_score(0, told, middle, words) == [
+    assert describe_score(0, told, middle, words) == [
         "With the evidence of other contacts of this patient that span the ranking this contact "
         "would score 0.20; its own evidence moves it by +0.22 to 0.42.",
-        "Of this: +0.03 by seizure 1, +0.17 by seizure 2, +0.02 only when they are scored "
-        "together.",
+        "Contributions of the seizures: +0.03 from seizure 1, +0.17 from seizure 2, +0.02 "
+        "only when they are scored together.",
         "Towards EZ: high-gamma power (+0.30, mostly its change in own standard deviations); most "
         "of it around +3 s in seizure 2.",
         "Away from EZ: line length (-0.10, mostly its level).",
@@ -146,11 +152,11 @@ def test_the_score_is_told_with_its_parts():
 
 
 def test_agreement_is_told_where_there_is_any():
-    assert tell_agreement(2 / 3, 9, 3, 0.04) == [
-        "Each seizure taken alone: among the top 9 in 2 of 3.",
+    assert describe_agreement(2 / 3, 9, 3, 0.04) == [
+        "Each seizure scored alone: among the top 9 in 2 of 3.",
         "The members of the ensemble differ by 0.04 (SD).",
     ]
-    assert tell_agreement(1.0, 9, 1, None) == []
+    assert describe_agreement(1.0, 9, 1, None) == []
 
 
 CHANNELS = ("A1", "A2", "EEG LF 01-Ref", "B1-B2", "odd")
@@ -168,7 +174,7 @@ def test_a_resection_is_matched_by_contact():
 def test_a_resection_is_compared_with_the_top_contacts():
     p = np.array([0.5, 0.1, 0.2, 0.9, 0.3])
     cut = resection(["A2", "odd"], CHANNELS, p, k=2)
-    assert (cut.covered, cut.left_behind, cut.outside) == (0.5, (2,), (4,))
+    assert (cut.covered, cut.not_resected, cut.outside) == (0.5, (2,), (4,))
     with pytest.raises(DataError, match=r"found none of them in the list \(Z9\)"):
         resection("Z9", CHANNELS, p, k=2)
 

@@ -89,7 +89,7 @@ def test_the_best_contact_is_chosen_at_first(opened):
 
 def test_what_must_be_known_stands_first(opened):
     said = opened.page.locator("#plainly li").all_inner_texts()
-    assert said == list(usual().plainly)
+    assert said == list(usual().caveats)
     top = opened.page.locator("#plainly").bounding_box()["y"]
     assert top < opened.page.locator("#ranking").bounding_box()["y"]
     analysed = opened.text("#analysed")

@@ -1,4 +1,4 @@
-"""What a reader must know before the ranking, in plain words: how weak it is."""
+"""What a reader must know before the ranking: how weak it is, in plain sentences."""
 
 from __future__ import annotations
 
@@ -13,39 +13,36 @@ if TYPE_CHECKING:
     from epilens.core.types import Floats
 
 NEARLY_ALL = 0.9
-"""A set that holds this share of the contacts, or more, tells nothing."""
+"""A set that contains this fraction of the contacts, or more, is not informative."""
 MORE_LIKELY = 0.5
-"""Below this probability a contact is more likely not in the EZ, whatever it is called."""
+"""Below this probability a contact is more likely not in the EZ, even if it is flagged."""
 
 
-def speak_plainly(
-    source: Source, certainty: PatientCertainty, cut: Resection | None
-) -> tuple[str, ...]:
+def caveats(source: Source, certainty: PatientCertainty, cut: Resection | None) -> tuple[str, ...]:
     """Sentences for the top of the page."""
     return (
-        tell_reached(source),
-        *tell_sets(certainty),
-        *tell_probability(certainty.probability),
-        *([] if cut is None else [tell_resection(cut)]),
+        describe_performance(source),
+        *describe_sets(certainty),
+        *describe_probability(certainty.probability),
+        *([] if cut is None else [describe_resection(cut)]),
     )
 
 
-def tell_reached(source: Source) -> str:
-    """How good it was on patients that it never fitted."""
+def describe_performance(source: Source) -> str:
+    """Cross-validated performance of a model."""
     if isinstance(source, MethodSource):
         return (
-            "This ranking comes without training: how good it is on patients like this one is not "
-            "known here."
+            "This ranking comes without training. Its performance on patients like this one is "
+            "unknown."
         )
     about = source.model.about
     figures = about.get("out_of_fold")
     if not figures:
-        return "How good this model is on patients that it never saw is not stored in it."
+        return "The model contains no cross-validated performance."
     patients = "simulated patients" if about.get("simulated") else "patients"
     return (
-        f"How good the model was on {figures['patients']} {patients} that its members never "
-        f"fitted: AUROC {figures['auroc']:.2f} (chance: 0.50), EZ-AUPRC {figures['ez_auprc']:.2f}"
-        f"{_chance(about)}."
+        f"Cross-validated on {figures['patients']} {patients}: AUROC {figures['auroc']:.2f} "
+        f"(chance: 0.50), EZ-AUPRC {figures['ez_auprc']:.2f}{_chance(about)}."
     )
 
 
@@ -55,21 +52,22 @@ def _chance(about: Mapping[str, Any]) -> str:
     return f" (chance: about {ez / channels:.2f})" if channels and ez is not None else ""
 
 
-def tell_sets(certainty: PatientCertainty) -> list[str]:
-    """A set that leaves almost nothing out is told, the smallest such set alone."""
-    for part in sorted(certainty.sets, key=lambda one: one.coverage):
-        held, of = int(part.holds.sum()), len(part.holds)
-        if held >= NEARLY_ALL * of:
-            return [
-                f"This ranking excludes almost nothing here: the {part.coverage:.0%} set holds "
-                f"{held} of {of} contacts."
-            ]
-        break
-    return []
+def describe_sets(certainty: PatientCertainty) -> list[str]:
+    """A sentence if the smallest set contains almost all contacts."""
+    if not certainty.sets:
+        return []
+    smallest = min(certainty.sets, key=lambda part: part.coverage)
+    inside, contacts = int(smallest.holds.sum()), len(smallest.holds)
+    if inside < NEARLY_ALL * contacts:
+        return []
+    return [
+        f"The ranking excludes almost nothing here: the {smallest.coverage:.0%} set contains "
+        f"{inside} of {contacts} contacts."
+    ]
 
 
-def tell_probability(probability: Floats | None) -> list[str]:
-    """Where no contact is more likely in the EZ than not."""
+def describe_probability(probability: Floats | None) -> list[str]:
+    """A sentence if no contact is more likely in the EZ than not."""
     if probability is None or not len(probability) or probability.max() >= MORE_LIKELY:
         return []
     return [
@@ -78,12 +76,10 @@ def tell_probability(probability: Floats | None) -> list[str]:
     ]
 
 
-def tell_resection(cut: Resection) -> str:
-    """How many leading contacts are in a resection, and how many a blind pick would have there."""
-    contacts, taken = len(cut.resected), int(cut.resected.sum())
+def describe_resection(cut: Resection) -> str:
+    """How many top-ranked contacts are in a resection, and how many would be by chance."""
     inside = round(cut.covered * cut.k)
     return (
-        f"Of the {cut.k} leading contacts {inside} {'is' if inside == 1 else 'are'} in the "
-        f"resection; {cut.k} picked blindly would have {cut.by_chance:.1f} there, because it holds "
-        f"{taken} of {contacts} contacts."
+        f"{inside} of the {cut.k} top-ranked contacts {'is' if inside == 1 else 'are'} in the "
+        f"resection (expected by chance: {cut.by_chance:.1f})."
     )

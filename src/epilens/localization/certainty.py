@@ -1,8 +1,7 @@
-"""How sure the scores of one patient are: what the model knows, what the seizures say, abstention.
+"""How certain the scores of one patient are: calibration, agreement of the seizures, abstention.
 
-A model knows about certainty from its training cohort (`epilens.evaluation.certainty`).
-Training-free methods and imported checkpoints know nothing of the kind; then nothing is claimed,
-and the page says so.
+A model has learned its certainty from its training cohort (`epilens.evaluation.certainty`).
+Training-free methods and imported checkpoints have no such information; the page states that.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from epilens.localization.prepare import Evidence, reference_windows
 from epilens.localization.sources import Scores, Source
 
 FEW_REFERENCE = 10
-"""Below this many pre-onset windows in the median contact, levels and spreads mean little."""
+"""Below this many pre-onset windows in the median contact, mean and SD are unreliable."""
 FEW_CONTACTS = 8
 USUAL_UV = (2.0, 1000.0)
 """Standard deviations of intracranial signals between 1 and 150 Hz; a wrong unit lies outside."""
@@ -41,18 +40,18 @@ class Caution:
 
 @dataclass(frozen=True)
 class ContactSet:
-    """Contacts that together should hold a stated share of the EZ."""
+    """Contacts that together should contain a stated fraction of the EZ."""
 
     coverage: float
     reached: float
-    """Share that such sets held on out-of-fold patients."""
+    """Fraction that such sets contained on held-out patients."""
     holds: Bools
     """(C,)"""
 
 
 @dataclass(frozen=True)
 class PatientCertainty:
-    """How sure the scores are; None and empty where nothing is known."""
+    """How certain the scores are; None or empty where that is unknown."""
 
     probability: Floats | None
     """Calibrated P(EZ), (C,)."""
@@ -71,14 +70,14 @@ class PatientCertainty:
 def assess(
     evidence: Evidence, source: Source, scores: Scores, others: Sequence[Source] = ()
 ) -> PatientCertainty:
-    """All that can be said about how sure the scores of a patient are; others are only compared."""
+    """Certainty of the scores of a patient; `others` are only compared."""
     cube, p_nez, certainty = evidence.cube, scores.p_nez, source.certainty
     agreement = seizure_agreement(scores.per_seizure, evidence.shown)
     alike: tuple[Likeness, ...] = ()
     if certainty is not None:
         alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
     cautions = cautions_of(cube, alike, agreement)
-    cautions += _known_again(cube, certainty) + _odd_amplitudes(evidence)
+    cautions += _training_seizures(cube, certainty) + _odd_amplitudes(evidence)
     cautions += _cut_off(evidence)
     for one in (source, *others):
         cautions += [Caution("caution", text) for text in one.doubts(cube)]
@@ -91,15 +90,15 @@ def assess(
     )
 
 
-def _known_again(cube: xr.Dataset, certainty: Certainty | None) -> list[Caution]:
-    """Seizures that the model was trained on, or that it cannot tell."""
-    if certainty is None or (again := certainty.recognised(cube)) == 0:
+def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> list[Caution]:
+    """Seizures that the model was trained on, or a note that this is unknown."""
+    if certainty is None or (count := certainty.recognised(cube)) == 0:
         return []
-    if again is None:
-        text = "Whether the model was trained on these seizures cannot be told: it is older than "
-        return [Caution("note", text + "the check. Train it anew to have it.")]
-    text = f"{again} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
-    return [Caution("caution", text + "scores look better than they are.")]
+    if count is None:
+        text = "It is unknown whether the model was trained on these seizures: the model is older "
+        return [Caution("note", text + "than this check. Train it again to enable the check.")]
+    text = f"{count} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
+    return [Caution("caution", text + "the scores are too optimistic.")]
 
 
 def _odd_amplitudes(evidence: Evidence) -> list[Caution]:
@@ -111,16 +110,16 @@ def _odd_amplitudes(evidence: Evidence) -> list[Caution]:
         usual = float(np.median(signal_of(evidence.signals, s)[shown].std(axis=1)))
         if not low <= usual <= high:
             text = f"Seizure {s + 1} has a typical amplitude of {usual:.2g} µV (SD of its median "
-            text += f"contact), where {low:g} to {high:g} µV are usual: is its unit right?"
+            text += f"contact), where {low:g} to {high:g} µV are typical. Check its unit."
             cautions.append(Caution("caution", text))
     return cautions
 
 
 def _cut_off(evidence: Evidence) -> list[Caution]:
-    """Seizures of files that are not whole: what is missing could be the seizure's end."""
+    """Seizures of incomplete files: the end of the seizure could be missing."""
     names = evidence.cube["seizure"].values.tolist()
     return [
-        Caution("caution", f"Seizure {names.index(name) + 1}: {WRONG_LENGTH}. Is the file whole?")
+        Caution("caution", f"Seizure {names.index(name) + 1}: {WRONG_LENGTH}. Check the file.")
         for name in dict.fromkeys(evidence.cut_off)
         if name in names
     ]
@@ -132,14 +131,15 @@ def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet
 
 
 def _notes(evidence: Evidence, source: Source) -> list[Caution]:
-    """What was left out or is missing; nothing that speaks against the scores."""
+    """What was excluded or is missing, without making the scores less certain."""
     cube, texts = evidence.cube, []
     if left_out := len(evidence.left_out):
         many = "1 seizure was" if left_out == 1 else f"{left_out} seizures were"
-        texts.append(f"{many} left out; the list of seizures says why.")
+        texts.append(f"{many} excluded; the list of seizures gives the reason.")
     if dropped := len(evidence.dropped):
-        many = "1 channel is" if dropped == 1 else f"{dropped} channels are"
-        texts.append(f"{many} left out; the list of channels says why. Is a contact among them?")
+        many = "1 channel was" if dropped == 1 else f"{dropped} channels were"
+        text = f"{many} excluded; the list of channels gives the reason. "
+        texts.append(text + "Check that no contact is among them.")
     if "has_position" in cube and not cube["has_position"].values.all():
         texts.append(
             f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts have a "
@@ -181,18 +181,22 @@ def seizure_spread(per_seizure: Floats, shown: Bools) -> Floats:
 def cautions_of(
     cube: xr.Dataset, alike: Sequence[Likeness], agreement: float | None
 ) -> list[Caution]:
-    """What the patient's own evidence gives to think about, gravest first."""
+    """Cautions from the patient's own evidence, most severe first."""
     cautions = [_unlike(one) for one in alike if one.unlike]
     windows = reference_windows(cube)
     usual = float(np.median(windows[windows > 0]))
     if usual < FEW_REFERENCE:
         text = f"Too few reference windows: the median contact has {usual:g} before onset, "
-        text += f"{FEW_REFERENCE} are wanted. Deviations from so short a reference mean little."
+        text += (
+            f"{FEW_REFERENCE} are needed. Deviations from such a short reference are unreliable."
+        )
         cautions.append(Caution("abstain", text))
     if cube.sizes["seizure"] == 1:
-        cautions.append(Caution("caution", "One seizure only: agreement cannot be told."))
+        cautions.append(
+            Caution("caution", "Only one seizure: agreement between seizures is unknown.")
+        )
     if (contacts := cube.sizes["channel"]) < FEW_CONTACTS:
-        text = f"{contacts} contacts only: scores are relative to the patient's other contacts."
+        text = f"Only {contacts} contacts: scores are relative to the patient's other contacts."
         cautions.append(Caution("caution", text))
     if agreement is not None and agreement < 0.3:
         text = f"The seizures disagree: mean rank correlation {agreement:.2f}."
@@ -212,6 +216,6 @@ def _unlike(one: Likeness) -> Caution:
     return Caution(
         "abstain",
         f"The {one.what} of this patient {'is' if one.what == 'evidence' else 'are'} unlike the "
-        f"training cohort: distance {one.distance:.2f}, usual up to {one.limit:.2f}. Most unlike: "
-        f"{reasons}.",
+        f"training cohort: distance from training patients {one.distance:.2f} (limit "
+        f"{one.limit:.2f}). Largest deviations: {reasons}.",
     )

@@ -65,8 +65,8 @@ def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
     )
     yield ContactColumn("decision", text, localized.decisions)
     for part in certainty.sets:
-        text = f"Contact is in the set that should hold {part.coverage:.0%} of the EZ contacts; on "
-        text += f"out-of-fold patients it held {part.reached:.0%}"
+        text = f"Contact is in the set for {part.coverage:.0%} of the EZ contacts; on held-out "
+        text += f"patients such sets contained {part.reached:.0%}"
         yield ContactColumn(f"in_set_{round(100 * part.coverage)}", text, _yes_or_no(part.holds))
     text = "Standard deviation of the EZ score over the members of the ensemble"
     yield ContactColumn("spread", text, _or_none(scores.spread, C))
@@ -80,7 +80,7 @@ def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:
         yield ContactColumn(f"ez_score_s{s + 1}", text, ez)
     text = "Standard deviation of the EZ score over single seizures"
     yield ContactColumn("seizure_sd", text, seizure_spread(per_seizure, shown))
-    text = "Share of its seizures, each taken alone, in which the contact is among the top K; K is "
+    text = "Fraction of its seizures, each alone, in which the contact is among the top K; K is "
     yield ContactColumn("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
 
 

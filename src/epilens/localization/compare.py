@@ -27,9 +27,9 @@ def ranks(p_nez: Floats) -> NDArray[np.int64]:
 
 
 def top_k(p_nez: Floats, threshold: float | None) -> int:
-    """How many contacts count as the top: those called EZ, or ten where none is called."""
-    called = 0 if threshold is None else int((p_nez < threshold).sum())
-    return called or min(10, max(1, len(p_nez) // 2))
+    """How many contacts count as the top: those that are flagged, or ten if none is."""
+    flagged = 0 if threshold is None else int((p_nez < threshold).sum())
+    return flagged or min(10, max(1, len(p_nez) // 2))
 
 
 def spearman(a: Floats, b: Floats) -> float | None:
@@ -67,24 +67,24 @@ def compare_with(name: str, title: str, other: Floats, p_nez: Floats, k: int) ->
 
 @dataclass(frozen=True)
 class Resection:
-    """A planned or performed resection beside the ranking."""
+    """A planned or performed resection, compared with the ranking."""
 
     k: int
-    """How many leading contacts are meant by top K."""
+    """Number of top-ranked contacts."""
     resected: Bools
     """(C,)"""
     covered: float
-    """Share of the top K that is resected."""
-    left_behind: tuple[int, ...]
+    """Fraction of the top K that is resected."""
+    not_resected: tuple[int, ...]
     """Top-K contacts that are not resected, best first."""
     outside: tuple[int, ...]
     """Resected contacts outside the top K, best first."""
     unknown: tuple[str, ...]
-    """Names of the list that are no contact of the patient."""
+    """Names of the list that are not contacts of the patient."""
 
     @property
     def by_chance(self) -> float:
-        """How many of K contacts that are picked blindly are resected, on average."""
+        """Expected number of resected contacts among K random ones."""
         return self.k * float(self.resected.mean())
 
 
@@ -103,7 +103,7 @@ def resection(
         k=k,
         resected=resected,
         covered=float(resected[order[:k]].mean()),
-        left_behind=tuple(int(i) for i in order[:k] if not resected[i]),
+        not_resected=tuple(int(i) for i in order[:k] if not resected[i]),
         outside=tuple(int(i) for i in order[k:] if resected[i]),
         unknown=unknown,
     )
@@ -112,7 +112,7 @@ def resection(
 def match_contacts(
     given: str | Collection[str], channels: Sequence[str]
 ) -> tuple[Bools, tuple[str, ...]]:
-    """Which channels a list means, and what in it is no channel.
+    """Channels that a list names, and entries that are not channels.
 
     A list is names, or a clinician's text such as `TT1-6, PST2`; spelling differences do not count.
     Of a bipolar channel (`EEG A1-A2`), either contact is enough, as in the bipolar montage. Where
@@ -123,8 +123,8 @@ def match_contacts(
     else:
         exact = set(given) & set(channels)
         listed = ContactList.of_names(name for name in given if name not in exact)
-    found = match_list(listed, channels)
-    unknown = [*listed.not_understood, *map(str, found.unknown)]
-    unknown += [f"{contact} (two electrodes, in other capitals)" for contact in found.ambiguous]
-    meant = found.channels | exact
-    return np.array([name in meant for name in channels]), tuple(unknown)
+    matched = match_list(listed, channels)
+    unknown = [*listed.not_understood, *map(str, matched.unknown)]
+    unknown += [f"{contact} (two electrodes, in other capitals)" for contact in matched.ambiguous]
+    named = matched.channels | exact
+    return np.array([name in named for name in channels]), tuple(unknown)

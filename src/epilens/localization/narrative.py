@@ -1,4 +1,4 @@
-"""The evidence of a contact in words that a neurophysiologist reads."""
+"""The evidence of a contact in sentences for a neurophysiologist."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ VIEW_WORDS = {
     "begins": "how early it rises",
 }
 """Views of the networks, and terms of a lens."""
+FAR_SD = 10
+"""Larger deviations are not given as numbers."""
 VISIBLE = 0.01
 """Scores that differ by less look the same."""
 MOST, MANY = 3, 6
-"""Deviations that are told of one contact, and seizures one by one."""
+"""Deviations that are listed for one contact, and seizures that are listed one by one."""
 
 
-def tell_contacts(
+def describe_contacts(
     scores: Scores, timing: Timing, shown: Bools, why: Explanation | None, k: int
 ) -> tuple[tuple[str, ...], ...]:
-    """All that is told about each contact: deviations, what moves its score, agreement.
+    """Sentences about each contact: deviations, what moves its score, agreement.
 
     shown : (S, C), which seizures show the contact.
     """
@@ -53,19 +55,23 @@ def tell_contacts(
     for c in range(shown.shape[1]):
         i = explained.get(c)
         weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
-        lines = tell(c, timing, shown, weight)
+        lines = describe_deviations(c, timing, shown, weight)
         if why is not None and i is not None:
-            lines += tell_score(i, why, timing.middle_s, timing.words)
+            lines += describe_score(i, why, timing.middle_s, timing.words)
         spread = None if scores.spread is None else float(scores.spread[c])
-        lines += tell_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        lines += describe_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
         if why is not None:
-            lines += tell_together(1 - float(scores.p_nez[c]), 1 - per_seizure[shown[:, c], c])
+            lines += describe_joint_score(
+                1 - float(scores.p_nez[c]), 1 - per_seizure[shown[:, c], c]
+            )
         sentences.append(tuple(lines))
     return tuple(sentences)
 
 
-def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None) -> list[str]:
-    """Sentences on the deviations of one contact, the most telling first.
+def describe_deviations(
+    c: int, timing: Timing, shown: Bools, importance: Floats | None = None
+) -> list[str]:
+    """Sentences about the deviations of one contact, the most important first.
 
     shown : (S, C), which seizures show the contact. importance : (D,), contributions to the score.
     """
@@ -83,36 +89,38 @@ def tell(c: int, timing: Timing, shown: Bools, importance: Floats | None = None)
     ]
     weight = count * np.array(size) if importance is None else importance
     order = sorted(np.flatnonzero(count), key=lambda d: -weight[d])
-    # What speaks against EZ is told only where nothing speaks for it.
+    # Deviations that lower the score are listed only if none raises it.
     order = [d for d in order if weight[d] > 0][:MOST] or order[:1]
     return [_sentence(int(d), c, timing, shown) for d in order]
 
 
 def _sentence(d: int, c: int, timing: Timing, shown: Bools) -> str:
-    """What one descriptor does; seizures that rise and seizures that fall are told apart."""
-    name, of = timing.words[d], int(shown[:, c].sum())
-    there, rises = timing.deviates[:, c, d], timing.strength[:, c, d] > 0
-    moves = [(sign, there & (rises == sign)) for sign in (True, False)]
+    """What one descriptor does; seizures in which it rises and falls are listed separately."""
+    name, total = timing.words[d], int(shown[:, c].sum())
+    deviates, rises = timing.deviates[:, c, d], timing.strength[:, c, d] > 0
+    moves = [(sign, deviates & (rises == sign)) for sign in (True, False)]
     moves = [(sign, seizures) for sign, seizures in moves if seizures.any()]
     if len(moves) == 1:
         sign, seizures = moves[0]
-        told = f"{_move(sign, seizures, d, c, timing)}{_lead(d, c, timing)}, in "
-        told += f"{int(there.sum())} of {of} {'seizure' if of == 1 else 'seizures'}."
+        text = f"{_move(sign, seizures, d, c, timing)}{_lead(d, c, timing)}, in "
+        text += f"{int(deviates.sum())} of {total} {'seizure' if total == 1 else 'seizures'}."
     else:
-        told = " and ".join(
+        text = " and ".join(
             f"{_move(sign, seizures, d, c, timing)} in {_seizures(seizures)}"
             for sign, seizures in sorted(moves, key=lambda move: int(move[1].argmax()))
         )
-        told += f": its {of} seizures differ."
-    return f"{name[0].upper()}{name[1:]} {told}"
+        text += f": its {total} seizures differ."
+    return f"{name[0].upper()}{name[1:]} {text}"
 
 
 def _move(rises: bool, seizures: Bools, d: int, c: int, timing: Timing) -> str:
     """How far and when, medians over seizures that go the same way."""
-    size = _amount(abs(_median(timing.strength[:, c, d], seizures)))
+    size = abs(_median(timing.strength[:, c, d], seizures))
     moves, side = ("rises", "above") if rises else ("falls", "below")
     at_s = when(_median(timing.at_s[:, c, d], seizures))
-    return f"{moves} {size} SD {side} its own pre-onset level {at_s}"
+    if size > FAR_SD:
+        return f"{moves} far {side} its own pre-onset level (more than {FAR_SD} SD) {at_s}"
+    return f"{moves} {size:.1f} SD {side} its own pre-onset level {at_s}"
 
 
 def when(at_s: float) -> str:
@@ -148,16 +156,12 @@ def _median(values: Floats, where: Bools) -> float:
     return float(np.median(values[where])) if where.any() else 0.0
 
 
-def _amount(value: float) -> str:
-    return f"{value:.1f}" if value < 10 else f"{value:.0f}" if value < 1000 else "over 1000"
-
-
-def tell_score(
+def describe_score(
     position: int, why: Explanation, middle_s: Floats, words: Sequence[str]
 ) -> list[str]:
     """What moves the score of one explained contact towards and away from EZ.
 
-    words : what people call the descriptors.
+    words : names of the descriptors for people.
     """
     features = why.by_feature[position]  # (view, descriptor)
     change = why.score[position] - why.baseline[position]
@@ -182,12 +186,12 @@ def signed(value: float) -> str:
 
 
 def _by_seizure(parts: Floats, together: float) -> str:
-    told = ", ".join(f"{signed(part)} by seizure {s + 1}" for s, part in enumerate(parts[:MANY]))
+    text = ", ".join(f"{signed(part)} from seizure {s + 1}" for s, part in enumerate(parts[:MANY]))
     if len(parts) > MANY:
-        told += f", {signed(float(parts[MANY:].sum()))} by the other {len(parts) - MANY}"
+        text += f", {signed(float(parts[MANY:].sum()))} from the other {len(parts) - MANY}"
     if abs(together) >= VISIBLE:
-        told += f", {signed(together)} only when they are scored together"
-    return f"Of this: {told}."
+        text += f", {signed(together)} only when they are scored together"
+    return f"Contributions of the seizures: {text}."
 
 
 def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: int) -> str:
@@ -202,13 +206,13 @@ def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: i
 
 
 def _most_in(why: Explanation, position: int, middle_s: Floats) -> str:
-    """The seizure and the time in which most of it happens, unless it is there all the time."""
+    """The seizure and the time in which most of it happens, unless it is always present."""
     by_window, steady = why.by_window[position], float(why.steady[position].sum())
     change = float(why.by_seizure[position].sum())
     if change <= 0:
         return ""
     if by_window.sum() <= steady:
-        return "; most of it all the time, before onset too"
+        return "; mostly present before onset as well"
     seizure = int(by_window.sum(axis=1).argmax())
     # A window alone is noise; five in a row are a stretch of time.
     smooth = np.convolve(by_window[seizure], np.ones(5), mode="same")
@@ -217,22 +221,22 @@ def _most_in(why: Explanation, position: int, middle_s: Floats) -> str:
     return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
 
 
-def tell_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
+def describe_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
     """How seizures and members agree on one contact.
 
-    share : of its seizures, each taken alone, in which it is among the top k.
+    share : fraction of its seizures, each alone, in which it is among the top k.
     """
     lines = []
     if seizures > 1:
         n = round(share * seizures)
-        lines.append(f"Each seizure taken alone: among the top {k} in {n} of {seizures}.")
+        lines.append(f"Each seizure scored alone: among the top {k} in {n} of {seizures}.")
     if spread is not None:
         lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
     return lines
 
 
-def tell_together(joint: float, alone: Floats) -> list[str]:
-    """A score of all seizures that lies outside of those of each: a mean could not be there.
+def describe_joint_score(joint: float, alone: Floats) -> list[str]:
+    """A sentence if the score of all seizures is outside the range of those of each alone.
 
     alone : EZ scores of the seizures that show the contact.
     """
@@ -242,5 +246,5 @@ def tell_together(joint: float, alone: Floats) -> list[str]:
     parts = ", ".join(f"{score:.2f}" for score in alone[:6]) + (", …" if len(alone) > 6 else "")
     return [
         f"All seizures together score {joint:.2f}, {side} each of them alone ({parts}): the model "
-        "also reads how they differ, and no single seizure bears this score out."
+        "also reads how they differ, and no single seizure supports this score alone."
     ]

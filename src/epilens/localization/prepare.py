@@ -1,4 +1,4 @@
-"""A patient in any form → its cube, with signals beside it, and what became of its recordings."""
+"""A patient in any form → its cube with signals, and what was excluded of its recordings."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from epilens.plan import Plan
 
 @dataclass(frozen=True)
 class Evidence:
-    """The cube of a patient, and what became of its recordings."""
+    """The cube of a patient, and what was excluded of its recordings."""
 
     patient: str
     """Its code, `sub-…`."""
     cube: xr.Dataset
     signals: xr.Dataset | None
-    """The cube with band-limited signals around onset beside it; None where there are none."""
+    """The cube with band-limited signals around onset; None where there are none."""
     seizures: tuple[SeizureFacts, ...]
     analysed: Analysed
     left_out: tuple[tuple[str, str], ...]
@@ -45,7 +45,7 @@ class Evidence:
     quality: dict[str, tuple[str, ...]]
     """Flags of a channel, over its seizures."""
     problems: tuple[str, ...]
-    """Why seizures were left out, in full: for the one who has the files, never for the page."""
+    """Why seizures were excluded, in full: for the user who has the files, never for the page."""
     cut_off: tuple[str, ...] = field(default=(), kw_only=True)
     """Seizures whose file is shorter or longer than its header says."""
 
@@ -69,12 +69,14 @@ class Evidence:
 
     @property
     def whole(self) -> xr.Dataset:
-        """All that a source may want to read."""
+        """Everything that a source can read."""
         return self.cube if self.signals is None else self.signals
 
 
-def gather(request: Request, source: Source, stores: Collection[str], tick: Progress) -> Evidence:
-    """Read and describe a patient; `stores` are wanted beside the cube."""
+def prepare_evidence(
+    request: Request, source: Source, stores: Collection[str], tick: Progress
+) -> Evidence:
+    """Read and describe a patient; `stores` are read in addition to the cube."""
     tick.expect(2)
     if isinstance(request.patient, xr.Dataset):
         cube = check(request.patient)
@@ -143,7 +145,7 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
 
 
 def _check_ictal(cube: xr.Dataset, source: Source) -> None:
-    """A model looks for seizures: what it says of a recording without any is no score."""
+    """A model was trained on seizures: its scores of a recording without one mean nothing."""
     ictal = (cube["valid"] & is_ictal(cube)).any(["window", "channel"]).values
     if source.is_model and not ictal.all():
         without = [str(name) for name in cube["seizure"].values[~ictal]]

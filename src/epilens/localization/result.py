@@ -18,7 +18,7 @@ from epilens.core.progress import Progress
 from epilens.core.types import Floats
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import Anatomy, find_regions
-from epilens.localization.caveats import speak_plainly
+from epilens.localization.caveats import caveats
 from epilens.localization.certainty import PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
@@ -31,8 +31,8 @@ from epilens.localization.compare import (
     top_k,
 )
 from epilens.localization.maps import TimeMap, time_maps
-from epilens.localization.narrative import tell_contacts
-from epilens.localization.prepare import Evidence, gather
+from epilens.localization.narrative import describe_contacts
+from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
@@ -49,7 +49,7 @@ class About:
     title: str
     is_model: bool
     threshold: float | None
-    """A contact is called EZ where p_nez lies below it."""
+    """A contact is flagged as EZ where p_nez is below it."""
     card: tuple[tuple[str, str], ...]
     plan_digest: str
     simulated: bool
@@ -67,13 +67,13 @@ class Localization(Evidence):
     """How many leading contacts count as the top."""
     why: Explanation | None
     words: tuple[tuple[str, ...], ...]
-    """Sentences on each contact."""
-    plainly: tuple[str, ...]
+    """Sentences about each contact."""
+    caveats: tuple[str, ...]
     """How weak the ranking is, in sentences that come first."""
     resection: Resection | None
     comparisons: tuple[OtherRanking, ...]
     maps: tuple[TimeMap, ...] = ()
-    """Of those methods, this one or compared, that are made from a map over time."""
+    """Maps over time, of the method and of compared ones that compute one."""
 
     def __len__(self) -> int:
         return len(self.channels)
@@ -142,7 +142,7 @@ class Localization(Evidence):
 
     @cached_property
     def columns(self) -> tuple[ContactColumn, ...]:
-        """What is known of every contact: the table, its sidecar and the page are made of it."""
+        """All columns of the table of contacts."""
         return tuple(contact_columns(self))
 
     @cached_property
@@ -153,15 +153,15 @@ class Localization(Evidence):
 
 
 def assemble(request: Request, tick: Progress) -> Localization:
-    """Gather a patient's evidence, score it, and say everything about it."""
+    """Prepare a patient's evidence, score it, and describe the result."""
     tick.expect(3)
     force = request.force_descriptors
     source = open_source(DEFAULT if request.model is None else request.model, request.plan, force)
     others = [open_source(other, source.plan, force) for other in _compared(request, source)]
-    evidence = gather(request, source, {one.store for one in (source, *others)}, tick)
+    evidence = prepare_evidence(request, source, {one.store for one in (source, *others)}, tick)
     tick("scoring")
     scores = source.score(evidence.whole)
-    _check_told_apart(scores.p_nez, evidence.patient, source)
+    _check_different(scores.p_nez, evidence.patient, source)
     p_nez, k = scores.p_nez, top_k(scores.p_nez, source.threshold)
     tick("explaining")
     timing = time_evidence(evidence.cube)
@@ -177,8 +177,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
         timing=timing,
         k=k,
         why=why,
-        words=tell_contacts(scores, timing, evidence.shown, why, k),
-        plainly=speak_plainly(source, certainty, cut),
+        words=describe_contacts(scores, timing, evidence.shown, why, k),
+        caveats=caveats(source, certainty, cut),
         resection=cut,
         comparisons=tuple(
             compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
@@ -198,12 +198,13 @@ def _compared(request: Request, source: Source) -> list[Any]:
     return compare
 
 
-def _check_told_apart(p_nez: Floats, patient: str, source: Source) -> None:
-    """Ties of all contacts would be shown in the order of the channels, as if that ranked them."""
+def _check_different(p_nez: Floats, patient: str, source: Source) -> None:
+    """Equal scores would be shown in the order of the channels, as if that were a ranking."""
     if len(p_nez) > 1 and np.ptp(p_nez) == 0:
         raise MethodError(
-            f"{patient}: expected scores that tell contacts apart, found the same for all "
-            f"{len(p_nez)} of them by {source.name}. Give longer recordings, or use another method."
+            f"{patient}: expected different scores, found the same score for all {len(p_nez)} "
+            f"contacts by {source.name}. The recordings may be too short for this method: give "
+            "longer ones, or use another method."
         )
 
 
@@ -226,12 +227,12 @@ def _resection(
         return None
     if isinstance(resected, str) and resected == "labels":
         cube = evidence.cube
-        # What was taken out, where the dataset says so; else what it calls the EZ.
-        known = [name for name in ("is_resected", "is_ez") if name in cube]
-        if not known:
+        # The resection where the dataset has it; else its EZ labels.
+        labels = [name for name in ("is_resected", "is_ez") if name in cube]
+        if not labels:
             raise DataError(
                 f"{cube.attrs['patient']}: expected EZ labels to compare with, found none. Give "
                 "the contacts as a list."
             )
-        resected = cube["channel"].values[cube[known[0]].values].tolist()
+        resected = cube["channel"].values[cube[labels[0]].values].tolist()
     return resection(resected, evidence.channels, p_nez, k)

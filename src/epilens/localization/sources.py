@@ -1,4 +1,4 @@
-"""What gives the scores: a Model, or a training-free method, behind one face."""
+"""What computes the scores: a Model, or a training-free method, behind one interface."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ModelSource:
         stored = stored or {"descriptors": model.descriptors}
         self.trained_with = Plan.of(dict(stored), who=f"{name}: its plan")
         self.plan = self.trained_with
-        """By which evidence is described."""
+        """The plan by which evidence is described."""
 
     def score(self, patient: xr.Dataset) -> Scores:
         """Mean over members, of all seizures and of each alone."""
@@ -92,10 +92,10 @@ class ModelSource:
         cohort = about.get("cohort", {})
         return [
             *made_of({"kind": model.kind, "members": model.members, "weight": model.weight}),
-            ("called EZ", f"where the EZ score is above {1 - model.threshold:g}"),
+            ("flagged as EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
             ("trained on", f"descriptors: {which_descriptors(model.descriptors)}"),
-            ("plan", str(about.get("plan_digest", "none; the paper's is taken"))),
+            ("plan", str(about.get("plan_digest", "none; the paper's is used"))),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
             *(("how good", line) for line in reached(about)),
             *(("how sure", line) for line in assured(model.assurance)),
@@ -103,7 +103,7 @@ class ModelSource:
         ]
 
     def doubts(self, cube: xr.Dataset) -> list[str]:
-        """What speaks against scores of this cube: evidence that was forced upon the model."""
+        """Reasons to distrust scores of this cube: evidence that the model was not trained on."""
         others = [
             *other_descriptors(cube, self.trained_with),
             *differing(self.trained_with, self.plan, ("filter",)),
@@ -111,29 +111,29 @@ class ModelSource:
         if not others:
             return []
         return [
-            f"{self.name} was forced upon evidence that is not what it was trained on: "
+            f"{self.name} was applied to evidence that it was not trained on: "
             f"{'; '.join(dict.fromkeys(others))}. Its scores may mean nothing."
         ]
 
     def notes(self) -> list[str]:
-        """What is missing in imported models, or simulated in others."""
+        """What an imported model lacks, and whether a model is simulated."""
         about, notes = self.model.about, []
         if self.simulated:
-            notes.append("The model was trained on simulated patients: nothing here is evidence.")
+            notes.append("Trained on simulated patients: no result is clinical evidence.")
         if self.certainty is None:
             notes.append(
-                "The model has no calibration, no set of stated coverage and no training cohort to "
-                "compare with: none of these is shown."
+                "The model has no calibration, no set of stated coverage and no training patients "
+                "to compare with: none of these is shown."
             )
         if not about.get("plan"):
             notes.append("The model has no plan: evidence is computed with the paper's.")
         if len(self.model.members) == 1:
-            notes.append("The model has one member: there is no spread over an ensemble.")
+            notes.append("The model has one member: there is no SD over an ensemble.")
         return notes
 
 
 class MethodSource:
-    """A method that needs no training, so it has no threshold and knows nothing about certainty."""
+    """A method that needs no training, so it has no threshold and no certainty."""
 
     is_model = False
     force_descriptors = False
@@ -154,7 +154,7 @@ class MethodSource:
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
 
     def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> None:
-        """There is nothing to take apart."""
+        """There are no contributions."""
 
     def card(self) -> list[tuple[str, str]]:
         """Name and reference."""
@@ -166,14 +166,14 @@ class MethodSource:
         ]
 
     def doubts(self, cube: xr.Dataset) -> list[str]:
-        """None: it was trained on nothing."""
+        """None: it was not trained."""
         return []
 
     def notes(self) -> list[str]:
-        """A method without training knows nothing about how sure it is."""
+        """What a method without training cannot provide."""
         return [
             "Training-free method: scores rank the contacts of this patient. There is no "
-            "threshold, no calibrated probability, no ensemble spread and no explanation by "
+            "threshold, no calibrated probability, no SD over an ensemble and no explanation by "
             "contributions."
         ]
 
