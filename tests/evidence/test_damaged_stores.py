@@ -145,7 +145,7 @@ def test_a_damaged_cube_of_another_dataset_is_named_and_stops_nobody(cubes, part
     [
         ("the cube of somebody else", "it is the cube of 'sub-N02'"),
         ("attributes that say nothing", r"\.zattrs: not as it was written"),
-        ("a pipe", "no file"),
+        ("a pipe", "not a file"),
     ],
 )
 def test_a_cube_that_would_mislead_is_named_before_it_is_used(cubes, tmp_path, damage, why):

@@ -117,10 +117,10 @@ def choice_of(model: Path | None, method: str) -> Ranker:
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
     if model is not None:
-        from epilens.io.mirror import fetched
+        from epilens.io.remote import download
         from epilens.networks.model import read_model_json
 
-        model = fetched(model)
+        model = download(model)
         read_model_json(model)  # says what is wrong with it
         return list_rankers([model])[0]
     known = {one.id: one for one in list_rankers()}

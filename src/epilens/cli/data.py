@@ -137,18 +137,18 @@ def describe(
     from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
     from epilens.evidence.store import RECOGNISE_GLOBS, describe_cohort
-    from epilens.io.mirror import mirrored, shown
     from epilens.io.outputs import check_folder
+    from epilens.io.remote import display_path, writable
     from epilens.methods import stores_of
 
     settings = settings_of(plan, labels, onsets)
-    with mirrored(out) as place:
+    with writable(out) as place:
         check_folder(place, "cubes", RECOGNISE_GLOBS)
         parts, stores = read_cohort(roots, dataset, settings), stores_of(settings.methods)
         with progress_on(cluster, "describing seizures") as tick:
             summary = describe_cohort(parts, place, settings, jobs, stores, tick)
     _tell(summary)
-    typer.echo(shown(out))
+    typer.echo(display_path(out))
     # Without a plan there are cubes alone, and the shipped one has methods that read more.
     only = "" if plan else "".join(f" --only {method}" for method in settings.methods)
     next_step("epilens run {} --cubes {}" + only, plan or "paper", out)

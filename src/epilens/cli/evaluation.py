@@ -44,14 +44,14 @@ def run(
     from epilens.compute.dask import progress_on
     from epilens.evaluation.protocol import run as go
     from epilens.evidence.files import open_cohort
-    from epilens.io.mirror import shown
+    from epilens.io.remote import display_path
     from epilens.plan import Plan, Runtime
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
     runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
     with progress_on(cluster, "method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
-    typer.echo(shown(folder))
+    typer.echo(display_path(folder))
     if only:  # of some methods no page is made: it has what the plan asks for
         named = only[:2] if len(only) > 1 else ["A", "B"]
         return next_step("epilens score {0}; epilens compare {0} {1} {2}", folder, *named)
@@ -66,10 +66,10 @@ def score(
     """Show patient-equal metrics, mean and SD over seeds."""
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
-    from epilens.io.mirror import fetched
+    from epilens.io.remote import download
     from epilens.report.scores import print_scores
 
-    run = Run(fetched(folder))
+    run = Run(download(folder))
     table = summarise(run.scores)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
@@ -171,13 +171,13 @@ def reproduce(
     """
     from epilens.compute.dask import progress_on
     from epilens.evaluation.run import open_run
-    from epilens.io.mirror import mirrored
-    from epilens.io.urls import below
+    from epilens.io.remote import writable
+    from epilens.io.urls import join
     from epilens.report.reproduction import reproduce as write
 
     run = open_run(folder, cubes, loco)
-    with mirrored(out) as place, progress_on(cluster, "analyses") as tick:
-        page = below(out, write(run, place, tick).name)
+    with writable(out) as place, progress_on(cluster, "analyses") as tick:
+        page = join(out, write(run, place, tick).name)
     typer.echo(page)
     next_step("open {} in a browser; tables and figures are beside it", page)
 

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from epilens.core.errors import EpilensError
 from epilens.io.os_errors import explain_os_error
-from epilens.io.urls import in_urls
+from epilens.io.urls import with_urls
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
 """Verbs that go on where they stopped."""
@@ -65,7 +65,7 @@ def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
         with _interrupts():
             yield
     except EpilensError as error:
-        _fail(f"epilens: {in_urls(str(error))}", 2, debug)
+        _fail(f"epilens: {with_urls(str(error))}", 2, debug)
     except Stopped:
         _fail(f"epilens: stopped. {_kept(arguments)}", 130, debug)
     except (BrokenPipeError, OutputClosed):

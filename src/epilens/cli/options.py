@@ -98,9 +98,9 @@ def _epilens(
 def next_step(text: str, *paths: Path | str) -> None:
     """The last line of a verb, on stderr: what to open or do now; `{}` stands for a path."""
     from epilens.core.console import say
-    from epilens.io.mirror import shown
+    from epilens.io.remote import display_path
 
-    say("next: " + text.format(*(shlex.quote(shown(path)) for path in paths)))
+    say("next: " + text.format(*(shlex.quote(display_path(path)) for path in paths)))
 
 
 def settings_of(path: Path | None, labels: Path | None, onsets: Path | None):

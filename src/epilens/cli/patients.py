@@ -40,19 +40,19 @@ def train(
     from epilens.evaluation.member_cache import parts_beside
     from epilens.evaluation.train import train as make
     from epilens.evidence.files import open_cohort
-    from epilens.io.mirror import mirrored, shown
+    from epilens.io.remote import display_path, writable
     from epilens.networks.model import check_place, save_model
     from epilens.plan import Plan
 
     settings = Plan.load(plan)
-    with mirrored(out) as place:
+    with writable(out) as place:
         check_place(place, force)
         cohort = open_cohort(cubes)
         with parts_beside(out) as parts:
             with progress_on(cluster, "training") as tick:
                 model = make(settings, cohort, tick, method, jobs, parts=parts)
             save_model(model, place, force)
-    typer.echo(shown(out))
+    typer.echo(display_path(out))
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 
@@ -106,8 +106,8 @@ def localize(
     Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
     page's path.
     """
-    from epilens.io.mirror import mirrored
-    from epilens.io.urls import below
+    from epilens.io.remote import writable
+    from epilens.io.urls import join
     from epilens.localization import Request
     from epilens.report.localized import (
         read_onset_list,
@@ -131,8 +131,8 @@ def localize(
         compare=compare or (),
         force_descriptors=force_descriptors,
     )
-    with mirrored(out) as place:
-        page = below(out, run_localize(request, place, pdf).relative_to(place).as_posix())
+    with writable(out) as place:
+        page = join(out, run_localize(request, place, pdf).relative_to(place).as_posix())
     typer.echo(page)
     next_step("open {} in a browser; many patients: epilens view {}", page, out)
 
@@ -216,11 +216,11 @@ def model_show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder or URL.")],
 ) -> None:
     """Check a model's files and print its card."""
-    from epilens.io.mirror import fetched
+    from epilens.io.remote import download
     from epilens.networks.card import card
     from epilens.networks.model import open_model, read_model_json
 
-    folder = fetched(path)
+    folder = download(path)
     open_model(folder)
     typer.echo(card(read_model_json(folder)))
     next_step("epilens localize {} RECORDING... --out DIR", path)
@@ -236,11 +236,11 @@ def model_import(
 
     No code in them is run.
     """
-    from epilens.io.mirror import mirrored, shown
+    from epilens.io.remote import display_path, writable
     from epilens.networks.model import save_model
     from epilens.networks.released import import_released
 
-    with mirrored(out) as place:
+    with writable(out) as place:
         save_model(import_released(checkpoints), place, force)
-    typer.echo(shown(out))
+    typer.echo(display_path(out))
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)

@@ -53,14 +53,14 @@ def cache(
     It is kept in $EPILENS_CACHE, or else in the user's cache folder.
     """
     from epilens.core.console import print_table, say
-    from epilens.io.kept_here import cache_folder, places
-    from epilens.io.kept_here import clear as remove
+    from epilens.io.remote import cache_folder, cached_stores
+    from epilens.io.remote import clear as remove
 
-    kept = [place for place in places() if not clear or not remove(place, force)]
+    kept = [store for store in cached_stores() if not clear or not remove(store, force)]
     columns = ["store", "MB", "not yet sent", "folder"]
     rows = [
-        (place.url, f"{place.size / 1e6:.1f}", "yes" if place.unsent else "no", place.base.name)
-        for place in kept
+        (store.url, f"{store.size / 1e6:.1f}", "yes" if store.is_unsent else "no", store.base.name)
+        for store in kept
     ]
     if as_json:
         typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1))
@@ -68,7 +68,7 @@ def cache(
         print_table(str(cache_folder() / "stores"), columns, rows)
     if clear and kept:
         say(f"kept: {len(kept)} in use or with work that was not sent; see --force")
-    next_step("epilens cache --clear removes what was fetched and sent")
+    next_step("epilens cache --clear removes what was downloaded and sent")
 
 
 @plan_app.command("init")

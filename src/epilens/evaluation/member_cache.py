@@ -20,10 +20,9 @@ from safetensors.numpy import load, save
 
 from epilens.core.types import Floats
 from epilens.io.locks import lock_path
-from epilens.io.mirror import mirrored
 from epilens.io.outputs import claim_output, remove_leftovers, write_bytes_atomically
-from epilens.io.remote import MEMBERS
-from epilens.io.urls import below, url_of
+from epilens.io.remote import MEMBERS, writable
+from epilens.io.urls import join, url_of
 from epilens.networks.kinds import part_of
 from epilens.networks.predictor import Layout, Predictor
 
@@ -62,7 +61,7 @@ def parts_beside(model: str | Path) -> Generator[Path]:
 @contextmanager
 def _alone_beside(model: str | Path) -> Generator[Path]:
     if url_of(model):
-        with mirrored(below(model, MEMBERS)) as place:
+        with writable(join(model, MEMBERS)) as place:
             yield place
     else:
         model = Path(model)

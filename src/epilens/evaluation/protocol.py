@@ -26,10 +26,10 @@ from epilens.evaluation.splits import (
     split_digest,
     stratified_folds,
 )
-from epilens.evidence.files import Cohort, key_of
-from epilens.io.mirror import fetched, mirrored
+from epilens.evidence.files import Cohort, key_of, place_of
 from epilens.io.outputs import locked_output
-from epilens.io.urls import below
+from epilens.io.remote import download, local_files, writable
+from epilens.io.urls import join
 from epilens.methods import METHODS, Method, all_parts, method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
@@ -90,8 +90,8 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     methods = [METHODS[name] for name in runtime.only or plan.methods]
     members = labelled(cohort)
     split = make_split(plan, members.centers)
-    out = below(runtime.out, plan.name)
-    with mirrored(out) as here, locked_output(here, KIND, RECOGNISE_GLOBS) as folder:
+    out = join(runtime.out, plan.name)
+    with writable(out) as here, locked_output(here, KIND, RECOGNISE_GLOBS) as folder:
         place = Run(folder)
         _begin(place, plan, split, members, [method.name for method in methods])
         cells = _cells(place, methods, plan, split, members)
@@ -100,7 +100,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
             methods = [*_finished_before(place, methods, split, members), *methods]
             cells = _cells(place, methods, plan, split, members)
         _assemble(place, methods, cells, split, plan)
-    return fetched(out)
+    return download(out)
 
 
 def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:
@@ -149,6 +149,7 @@ def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
 def labelled(cohort: Cohort) -> Members:
     """The patients with labels, from the cubes' attributes alone."""
     about = {}
+    local_files(map(cohort.path, cohort))
     for patient in cohort:
         attrs = cohort.attributes(patient)
         if attrs.get("ez_channels") is not None:
@@ -231,6 +232,7 @@ def _cells(
 
 def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
     """Key of each patient's cube, or of the store beside it that a method reads."""
+    local_files(place_of(cohort.path(patient), beside) for patient in patients)
     return {patient: key_of(cohort.path(patient), beside) for patient in patients}
 
 

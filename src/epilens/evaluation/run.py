@@ -32,10 +32,9 @@ from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
 from epilens.io.atomic import load_json
 from epilens.io.delimited import plain, read_csv, to_csv, to_tsv
-from epilens.io.kept_here import origin_of
-from epilens.io.mirror import fetched, place_at, relative_place
 from epilens.io.os_errors import as_storage_error
 from epilens.io.outputs import write_atomically
+from epilens.io.remote import download, download_relative, origin_of, relative_origin
 from epilens.plan import Plan
 
 KIND = "a run"
@@ -332,9 +331,9 @@ def open_run(
     >>> run.score().set_index("method").loc["logistic-z", "seeds"].item()
     1
     """
-    run = Run(fetched(folder))
+    run = Run(download(folder))
     run.check_finished()
-    other = _beside(run) if loco is None else Run(fetched(loco))
+    other = _beside(run) if loco is None else Run(download(loco))
     if other is not None:
         other.check_finished()
         if other.setting["cohort_digest"] != run.setting["cohort_digest"]:
@@ -342,7 +341,7 @@ def open_run(
                 f"{other.folder}: expected the cohort of {folder}, found another one. Run leave-"
                 "one-center-out on the same cubes."
             )
-    place = _remembered(run) if cubes is None else fetched(cubes)
+    place = _remembered(run) if cubes is None else download(cubes)
     return Run(run.folder, place, None if other is None else other.folder)
 
 
@@ -350,7 +349,7 @@ def _remembered(run: Run) -> Path | None:
     """Where the cubes were when the run was made, if they still are there."""
     told_place = str(run.setting.get("cubes") or "?")
     if origin_of(run.folder):
-        return place_at(run.folder, told_place)
+        return download_relative(run.folder, told_place)
     place = run.folder / told_place
     return place if place.is_dir() else None
 
@@ -360,7 +359,7 @@ def place_from(folder: Path, cubes: Path) -> str:
 
     Names of people stand in whole paths.
     """
-    if (between_stores := relative_place(folder, cubes)) is not None:
+    if (between_stores := relative_origin(folder, cubes)) is not None:
         return between_stores
     here, there = folder.resolve(), cubes.resolve()
     shared = [one for one, other in zip(here.parts, there.parts, strict=False) if one == other]

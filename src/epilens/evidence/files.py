@@ -14,7 +14,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -31,14 +31,14 @@ from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.data.sidecars import natural
 from epilens.evidence.cube import check, joined
 from epilens.io.atomic import load_json
-from epilens.io.mirror import fetched
 from epilens.io.outputs import check_own_file, replace_file
+from epilens.io.remote import ON_DEMAND as SUFFIX
+from epilens.io.remote import download, local_file, names_on_demand, remove_file
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
 
-SUFFIX = ".zarr.zip"
 _ATTRIBUTES, _METADATA = ".zattrs", ".zmetadata"
 """The first piece of every file of ours, and the one that describes all others."""
 _BLOCK = 4096
@@ -138,9 +138,9 @@ class _Pieces(ZipStore):
 
 
 def _check_file(path: Path) -> None:
-    """Refuse a pipe or a device, which would be waited for without end."""
-    if path.exists() and not path.is_file():
-        raise _damaged(path, "no file")
+    """Refuse a pipe or a device, whose opening would block; download a file of a remote store."""
+    if local_file(path).exists() and not path.is_file():
+        raise _damaged(path, "not a file")
 
 
 def _damaged(path: Path, why: str) -> DamagedError:
@@ -246,7 +246,7 @@ def key_of(path: str | Path, beside: str = "cube") -> str:
     if beside == "cube":
         return _key(path)
     place = place_of(path, beside)
-    if not place.exists():
+    if not local_file(place).exists():
         raise _nothing(place, beside, "none")
     return f"{_key(path)}-{_key(place)}"
 
@@ -367,9 +367,19 @@ class Cohort(Mapping[str, xr.Dataset]):
 
 
 def cubes_in(folder: str | Path) -> dict[str, Path]:
-    """Files of the cubes in a folder by patient, in natural order."""
-    paths = {path.name.removesuffix(SUFFIX): path for path in Path(folder).glob(f"*{SUFFIX}")}
-    return {name: paths[name] for name in sorted(paths, key=natural)}
+    """Files of the cubes in a folder by patient, in natural order; some may be remote still."""
+    folder = Path(folder)
+    remote = [name for name in names_on_demand(folder) if "/" not in name]
+    names = [path.name for path in folder.glob(f"*{SUFFIX}")]
+    names += [name for name in remote if name.endswith(SUFFIX)]
+    patients = sorted((name.removesuffix(SUFFIX) for name in names), key=natural)
+    return {patient: folder / f"{patient}{SUFFIX}" for patient in patients}
+
+
+def remove_stores(cube: str | Path, names: Iterable[str]) -> None:
+    """Remove the cube of a patient, and the stores next to it, if they exist."""
+    for name in names:
+        remove_file(place_of(cube, name))
 
 
 def open_cohort(path: str | Path) -> Cohort:
@@ -395,7 +405,7 @@ def open_cohort(path: str | Path) -> Cohort:
     >>> cohort["sub-02"].attrs["center"], cohort[1].attrs["patient"]
     ('Center 2', 'sub-02')
     """
-    path = fetched(path)
+    path = download(path)
     cubes = cubes_in(path)
     if not cubes:
         raise CubeError(

@@ -39,6 +39,7 @@ from epilens.evidence.files import (
     damage_in_store,
     open_cube,
     place_of,
+    remove_stores,
     save,
     save_store,
 )
@@ -46,12 +47,16 @@ from epilens.evidence.keys import recordings_key, source_digests, store_key
 from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
+from epilens.io.atomic import load_json
 from epilens.io.delimited import plain, to_tsv
 from epilens.io.outputs import locked_output, write_atomically
 from epilens.plan import Plan
 
 STORES = {store.name: store for store in (CUBE, CONTACT_FEATURES, TRACES, SIGNALS)}
 """The cube, and what can lie beside it."""
+_SUMMARY = ("patient", "center", "modality", "seizures", "channels", "ez_channels", "key")
+_SUMMARY += ("plan_digest",)
+"""Attributes of a cube that `cohort.json` lists."""
 DAMAGED = ".damaged"
 """What is added to the name of a file that is in the way of a store."""
 RECOGNISE_GLOBS = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
@@ -151,8 +156,7 @@ def describe_one(job: Job) -> Outcome:
     try:
         made = fill(todo, _recordings(job, rows), job.plan, job.threads) if todo else {}
     except EpilensError as error:
-        for name in STORES:
-            job.place(name).unlink(missing_ok=True)
+        remove_stores(job.place("cube"), STORES)
         rows.append(AuditRow.of("patient", error, (job.patient.name,)))
         return Outcome(None, tuple(rows), False)
     facts = participant_facts(job.patient.participant)
@@ -240,8 +244,7 @@ def _one_ahead(
 
 
 def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("patient", "center", "modality", "seizures", "channels", "ez_channels", "key")
-    return {key: attributes[key] for key in (*keys, "plan_digest")}
+    return {key: attributes[key] for key in _SUMMARY}
 
 
 def _check_names(patients: Sequence[Patient], out: Path) -> None:
@@ -305,7 +308,11 @@ def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
 def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[str, Any]:
     """`cohort.json`: every patient of the folder, those of earlier commands too."""
     left_out = sorted(name for name, outcome in outcomes.items() if outcome.summary is None)
-    about = {name: _attributes(path) for name, path in cubes_in(out).items()}
+    earlier = _earlier_summaries(out)
+    about = {
+        name: earlier.get(name) if not path.exists() and name in earlier else _attributes(path)
+        for name, path in cubes_in(out).items()
+    }
     summary = {
         "plan_digest": plan.digest,
         "patients": [_summary(attributes) for attributes in about.values() if attributes],
@@ -316,3 +323,14 @@ def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[
     }
     write_atomically(out / "cohort.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     return summary
+
+
+def _earlier_summaries(out: Path) -> dict[str, Mapping[str, Any]]:
+    """Patients of the last command: a cube of a remote store is not downloaded to be listed."""
+    try:
+        patients = load_json(out / "cohort.json")["patients"]
+        return {
+            patient["patient"]: patient for patient in patients if set(_SUMMARY) <= set(patient)
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

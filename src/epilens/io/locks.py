@@ -26,6 +26,10 @@ except ImportError:  # a system without such locks
 _POLL_S = 0.05
 
 
+class LockedError(StorageError):
+    """Somebody else has locked the path."""
+
+
 class _ThreadLocks(threading.local):
     """Lock files that the current thread has locked: it may lock them again."""
 
@@ -75,7 +79,7 @@ def _acquire(file: Path, path: Path, wait_s: float) -> int:
     deadline = time.monotonic() + wait_s
     while (handle := _open_locked(file, path)) is None:
         if time.monotonic() >= deadline:
-            raise StorageError(
+            raise LockedError(
                 f"{path}: expected to be the only one who writes there, found {_holder(file)}. "
                 "Wait until it has ended, or give another folder."
             )

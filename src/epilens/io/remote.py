@@ -1,402 +1,447 @@
-"""Stores that are URLs (`s3://bucket/cubes`, and whatever else fsspec opens): objects, a manifest.
+"""Stores at URLs as local folders: files are downloaded to a cache, finished files are uploaded.
 
-ROOT/.epilens-manifest.json   every file with its size and SHA-256; what it lists is the store
-ROOT/objects/SHA256/NAME      contents; an object never changes, so an older manifest stays true
-ROOT/.epilens-lock            who writes now, and until when nobody else does
+CACHE/stores/DIGEST/      one per URL; CACHE is `cache_folder()`
+    about.json            the URL
+    listing.json          the objects of the store when it was last listed
+    NAME/                 the files; a cube (`*.zarr.zip`) is downloaded when it is opened
+    versions/             which version of its object each file here is, and its size and time
 
-Objects come first and the manifest last: whoever is killed in between leaves the store as it was.
-S3 replaces a manifest only if it is still the one that was read: of two writers one is told.
-Nothing is believed of a manifest: its names cannot leave a folder, its objects are found by their
-digests, and of an object no more is read than the manifest says.
+A file whose size or time is not the one in `versions` was changed here and is not sent yet. Files
+are sent in the order in which they were finished, so a store passes through the same states as a
+local folder: every file is complete, and the marker of a folder written in one piece comes last. A
+kill loses nothing: the next command that writes to the URL sends the rest.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import posixpath
-import re
-import time
-from collections.abc import Generator, Iterable, Mapping
+import os
+import shutil
+import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, BinaryIO
+from functools import lru_cache
+from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from epilens.core.console import say
+from epilens.core.errors import EpilensError, StorageError
+from epilens.io.atomic import load_json, not_writable_error, write_atomically
+from epilens.io.locks import LockedError, lock_path
+from epilens.io.object_store import ObjectStore, StoredObject
+from epilens.io.outputs import MARKER, is_leftover
+from epilens.io.urls import absolute_url, alias, relative_url, url_of
 
-from epilens.core.errors import EpilensError, StorageError, did_you_mean
-from epilens.io.atomic import write_bytes_atomically, write_new
-from epilens.io.os_errors import explain_os_error
-
-MANIFEST, LOCK, OBJECTS = ".epilens-manifest.json", ".epilens-lock", "objects"
 MEMBERS = ".epilens-members"
-"""A store in the store of a model: what is trained of it already."""
-LEASE_S = 120.0
-"""A lock that was not renewed for so long belongs to nobody."""
-_FORMAT = 1
-_CHUNK = 16 * 1024**2
-_MOST_MANIFEST = 256 * 1024**2
-_MOST_PLAIN_NAME = 240
-_EXTRAS = {"s3": "s3", "s3a": "s3"}
-"""Schemes whose package comes with an extra of ours."""
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "file": {"auto_mkdir": True},
-    # Short: a store that does not answer shall be told within half a minute, not in ten.
-    "s3": {
-        "use_listings_cache": False,
-        "config_kwargs": {
-            "connect_timeout": 4,
-            "read_timeout": 30,
-            "retries": {"total_max_attempts": 2},
-        },
-    },
-}
-_OFTEN = ("abfs", "file", "gs", "http", "https", "memory", "s3", "sftp")
-"""Schemes that are proposed to who misspells one."""
-_OTHERWISE = re.compile("FileExistsError|PreconditionFailed|ConditionalRequestConflict|NoSuchKey")
-"""What S3 says where a condition does not hold."""
-_AGAIN = "then run the same command again: what was finished is kept"
+"""Name, below the URL of a model, of the store with its members while it is trained."""
+ON_DEMAND = ".zarr.zip"
+"""End of the names of files that are downloaded when they are opened."""
+SEND_EVERY_S = 30.0
+_FIRST_SEND_S = 2.0
+_WAIT_S = 600.0
+"""How long one process waits for another that downloads the same store."""
+_AT_ONCE = 8
+"""Files that are downloaded or uploaded at the same time."""
+_MOST_LISTING = 256 * 1024**2
+_ABOUT, _LISTING, _VERSIONS = "about.json", "listing.json", "versions"
 
 
-class Entry(BaseModel):
-    """A file of a store."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    size: Annotated[int, Field(ge=0, le=2**50, strict=True)]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-class _Manifest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    format: int
-    files: dict[str, Entry]
+def cache_folder() -> Path:
+    """$EPILENS_CACHE, or epilens in the user's cache folder."""
+    if given := os.environ.get("EPILENS_CACHE"):
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "epilens"
 
 
-Files = Mapping[str, Entry]
-"""Files of a store by their names below it."""
+def download(given: str | Path) -> Path:
+    """Return a path as it is; for a URL, the local folder with the files of the store."""
+    url = url_of(given)
+    if not url:
+        return Path(given)
+    folder = RemoteFolder.of(url)
+    with folder.locked("sync", _WAIT_S), suppress(LockedError), folder.locked("writer"):
+        # While another process of this computer writes the store, its files here are the newest.
+        folder.pull(ObjectStore.at(url))
+        if folder.is_unsent:
+            say(f"{url}: includes files of an interrupted command that are not sent yet")
+    return folder.path
+
+
+@contextmanager
+def writable(given: str | Path) -> Generator[Path]:
+    """Yield a path as it is; for a URL, a local folder whose finished files are uploaded."""
+    url = url_of(given)
+    if not url:
+        yield Path(given)
+        return
+    folder, store = RemoteFolder.of(url), ObjectStore.at(url)
+    with folder.locked("writer"):
+        with folder.locked("sync", _WAIT_S):
+            folder.pull(store, to_write=True)
+        sender = _Sender(folder, store)
+        try:
+            with sender.in_background():
+                yield folder.path
+        except Exception:
+            with suppress(StorageError):
+                sender.send()
+            raise
+        sender.send()
+
+
+def local_file(path: Path) -> Path:
+    """Return the path of a file; one of a store that is not here yet is downloaded first."""
+    if not path.exists() and (folder := RemoteFolder.around(path)) is not None:
+        folder.fetch(path.relative_to(folder.path).as_posix())
+    return path
+
+
+def local_files(paths: Iterable[Path]) -> None:
+    """Download the files of a store that are not here yet, several at a time."""
+    if missing := [path for path in paths if not path.exists()]:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(local_file, missing))
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, if it exists; one of a store also if it is not here."""
+    if (folder := RemoteFolder.around(path)) is not None:
+        folder.mark_removed(path.relative_to(folder.path).as_posix())
+    path.unlink(missing_ok=True)
+
+
+def names_on_demand(folder: Path) -> list[str]:
+    """Files of a store that are not here yet; none for any other folder."""
+    store = RemoteFolder.around(folder)
+    return [] if store is None else store.missing()
 
 
 @dataclass(frozen=True)
-class Store:
-    """A store at a URL. What goes wrong with it is one sentence about the URL."""
+class RemoteFolder:
+    """The local folder of a URL."""
 
+    base: Path
     url: str
-    fs: Any
-    root: str
 
     @classmethod
-    def at(cls, url: str) -> Store:
-        """Open a URL; nothing is asked of the store yet."""
-        from fsspec.core import url_to_fs
+    def of(cls, url: str) -> RemoteFolder:
+        """Return the folder of a URL; nothing is created yet."""
+        digest = hashlib.sha256(url.encode()).hexdigest()[:16]
+        folder = cls(cache_folder().absolute() / "stores" / digest, url)
+        for path in (folder.base, folder.path):
+            alias(path, url)
+        return folder
 
-        scheme = url.partition("://")[0]
-        try:
-            fs, root = url_to_fs(url, **_OPTIONS.get(scheme, {}))
-        except ImportError:
-            extra = f"epilens[{_EXTRAS[scheme]}]" if scheme in _EXTRAS else "it (see fsspec)"
-            raise StorageError(
-                f"{url}: expected the package that opens {scheme}://, found none. Install {extra}."
-            ) from None
-        except ValueError:
-            raise StorageError(
-                f"{url}: expected an address of a kind that fsspec knows, found {scheme}://. "
-                f"{did_you_mean(scheme, _OFTEN)}"
-            ) from None
-        return cls(url, fs, str(root).rstrip("/"))
-
-    @property
-    def files(self) -> Files | None:
-        """What the manifest lists; None: there is none."""
-        content = self._read(MANIFEST, _MOST_MANIFEST)
-        return None if content is None else read_manifest(content, self.url)
-
-    def _read(self, name: str, most: int = _CHUNK) -> bytes | None:
-        return self._piece(f"{self.root}/{name}", 0, most)
-
-    def _piece(self, path: str, start: int, end: int) -> bytes | None:
-        """Bytes of an object, fewer where it is shorter; None: it is not there."""
-        with self._answered():
-            try:
-                # A server of the web may send all of it, whatever it was asked for.
-                return self.fs.cat_file(path, start=start, end=end)[: end - start]
-            except (FileNotFoundError, IsADirectoryError):
-                return None
-            except OSError as error:
-                if "InvalidRange" in repr(error.__cause__):  # it ends before the start
-                    return b""
-                raise
-
-    def _write(self, name: str, content: bytes) -> None:
-        with self._answered():
-            if self._local:
-                write_bytes_atomically(f"{self.root}/{name}", content)
-            else:
-                self.fs.pipe_file(f"{self.root}/{name}", content)
-
-    @property
-    def _local(self) -> bool:
-        return self.url.startswith(("file://", "local://"))
-
-    def check_free(self) -> None:
-        """Refuse a place without a manifest in which something else is."""
-        with self._answered():
-            try:
-                names = [posixpath.basename(str(n)) for n in self.fs.ls(self.root, detail=False)]
-            except FileNotFoundError:
-                return
-        if strange := sorted({name for name in names if name} - {MANIFEST, LOCK, OBJECTS, MEMBERS}):
-            raise StorageError(
-                f"{self.url}: expected nothing, or a store of EpiLENS, found other things in it "
-                f"({strange[0]!r}). Nothing is written there: give another address."
-            )
-
-    def get(self, name: str, entry: Entry, file: BinaryIO) -> bool:
-        """Write the content of a file; False: it is gone, or not as the manifest has it."""
-        digest = hashlib.sha256()
-        for start in range(0, entry.size, _CHUNK):
-            end = min(start + _CHUNK, entry.size)
-            piece = self._piece(self._object(name, entry), start, end)
-            if not piece:
-                return False
-            digest.update(piece)
-            file.write(piece)
-        return digest.hexdigest() == entry.sha256
-
-    def put(self, name: str, entry: Entry, path: Path) -> None:
-        """Write an object. It is part of the store when a manifest lists it."""
-        with self._answered():
-            self.fs.put_file(str(path), self._object(name, entry))
-
-    def _object(self, name: str, entry: Entry) -> str:
-        return f"{self.root}/{OBJECTS}/{entry.sha256}/{PurePosixPath(name).name}"
-
-    @property
-    def version(self) -> str | None:
-        """What tells the manifest from any other; '' without one, None where stores have no such.
-
-        Ask for it before `files`: a manifest that is newer than its version is never overwritten.
-        """
-        if not self.url.startswith(("s3://", "s3a://")):
+    @classmethod
+    def around(cls, path: Path) -> RemoteFolder | None:
+        """The folder that a path is in; None for a path outside of the cache."""
+        path, stores = path.absolute(), cache_folder().absolute() / "stores"
+        if not path.is_relative_to(stores) or len(parts := path.relative_to(stores).parts) < 2:
             return None
-        with self._answered():
-            try:
-                return str(self.fs.info(f"{self.root}/{MANIFEST}")["ETag"])
-            except FileNotFoundError:
-                return ""
-
-    def publish(self, files: Files, over: str | None = None) -> str | None:
-        """Make these files, whose objects are there, the store; without any, there is none.
-
-        over : the version that is replaced; any other one is left as it is, and that is told. None
-        replaces whatever is there. Returns the version of the new manifest.
-        """
-        if not files:
-            self._remove([f"{self.root}/{MANIFEST}"])
-            return over and ""
-        listed = {name: files[name].model_dump() for name in sorted(files)}
-        text = json.dumps({"format": _FORMAT, "files": listed}, indent=0, ensure_ascii=False)
-        if over is not None:
-            return self._replace(text.encode(), over)
-        self._write(MANIFEST, text.encode())
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            folder = cls.of(str(load_json(stores / parts[0] / _ABOUT)["url"]))
+            return folder if path.is_relative_to(folder.path) else None
         return None
 
-    def _replace(self, manifest: bytes, over: str) -> str | None:
-        """Write the manifest where the one that is there has this version."""
-        path = f"{self.root}/{MANIFEST}"
-        condition = {"IfMatch": over} if over else {"mode": "create"}
-        with self._answered():
-            try:
-                answer = self.fs.pipe_file(path, manifest, chunksize=_MOST_MANIFEST, **condition)
-                return str(answer["ETag"])
-            except OSError as error:
-                if error.errno == errno.ENOSYS:  # a store that knows no conditions
-                    self._write(MANIFEST, manifest)
-                    return None
-                if not _OTHERWISE.search(f"{error!r} {error.__cause__!r}"):
-                    raise
-                if self._read(MANIFEST, _MOST_MANIFEST) != manifest:  # else it was sent twice
-                    raise self._overtaken() from error
-        return self.version
-
-    def _overtaken(self) -> StorageError:
-        return StorageError(
-            f"{self.url}: expected its manifest as it was read, found that another process of "
-            "EpiLENS has written there meanwhile, whose work stays. Run the same command again: "
-            "what was finished here is kept."
-        )
-
-    def forget(self, old: Files, new: Files) -> None:
-        """Remove objects that an old manifest had and the new one has not.
-
-        A store that does not let them be removed keeps them; nobody reads them.
-        """
-        kept = {self._object(name, entry) for name, entry in new.items()}
-        self._remove({self._object(name, entry) for name, entry in old.items()} - kept)
-
-    def sweep(self, files: Files) -> list[str]:
-        """Remove objects that the manifest does not have, left by a kill; names that lack theirs.
-
-        Only for who holds the lock. A store that cannot be listed is taken to be whole.
-        """
-        try:
-            found = self.fs.find(f"{self.root}/{OBJECTS}", detail=True)
-            sizes = {str(path).lstrip("/"): int(about["size"]) for path, about in found.items()}
-        except Exception:
-            return []
-        objects = {name: self._object(name, entry).lstrip("/") for name, entry in files.items()}
-        self._remove(set(sizes) - set(objects.values()))
-        return [name for name, path in objects.items() if sizes.get(path) != files[name].size]
-
-    def _remove(self, objects: Iterable[str]) -> None:
-        for path in sorted(objects):
-            path = f"/{path.lstrip('/')}" if self._local else path
-            with suppress(Exception):
-                self.fs.rm_file(path)
-                if self._local:
-                    Path(path).parent.rmdir()
-
-    def hold(self, owner: str) -> None:
-        """Be the one who writes, for `LEASE_S` from now; somebody else is not disturbed.
-
-        A lock that `owner` left behind is taken over, and so is one that nobody renewed.
-        """
-        if not self._create(owner):
-            holder, until = self._holder
-            if holder not in ("", owner) and until > time.time():
-                raise self._in_use(until)
-            self.renew(owner)
-        if self._holder[0] != owner:  # two were equally fast: the last one has it
-            raise self._in_use(self._holder[1])
-
-    def renew(self, owner: str) -> None:
-        """Hold it for `LEASE_S` from now."""
-        self._write(LOCK, _lock(owner))
-
-    def _create(self, owner: str) -> bool:
-        path = f"{self.root}/{LOCK}"
-        with self._answered():
-            try:
-                if self._local:
-                    return write_new(path, _lock(owner).decode())
-                self.fs.pipe_file(path, _lock(owner), mode="create")
-            except Exception:  # stores refuse what is there already in many ways
-                if not self._holder[0]:
-                    raise
-                return False
-        return True
-
-    def check_held(self, owner: str) -> None:
-        """Refuse to go on when somebody else has taken the lock meanwhile."""
-        holder, until = self._holder
-        if holder not in ("", owner):
-            raise self._in_use(until)
-
-    def release(self, owner: str) -> None:
-        """Let others write."""
-        with suppress(Exception):  # who cannot be told waits until the lease is over
-            if self._holder[0] == owner:
-                self.fs.rm_file(f"{self.root}/{LOCK}")
-
     @property
-    def _holder(self) -> tuple[str, float]:
-        """Who has the lock, and until when; nobody where there is none that can be read."""
-        try:
-            lock = json.loads(self._read(LOCK) or b"{}")
-            return str(lock["owner"]), float(lock["until"])
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, EpilensError):
-                raise
-            return "", 0.0
-
-    def _in_use(self, until: float) -> StorageError:
-        wait = max(1, round(until - time.time()))
-        return StorageError(
-            f"{self.url}: expected to be the only one who writes there, found another process of "
-            f"EpiLENS. Wait until it has ended; if it was killed, its lock ends in {wait} s."
-        )
+    def path(self) -> Path:
+        """Where the files are."""
+        return self.base / self.url.rpartition("/")[2]
 
     @contextmanager
-    def _answered(self) -> Generator[None]:
-        """What a store says becomes one sentence; its own words may have a key in them."""
+    def locked(self, purpose: str, wait_s: float = 0.0) -> Generator[None]:
+        """Lock the folder against other processes of this computer."""
+        try:
+            self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not (self.base / _ABOUT).exists():
+                write_atomically(self.base / _ABOUT, json.dumps({"url": self.url}))
+        except OSError as error:
+            raise not_writable_error(self.base, error) from None
+        with lock_path(self.base / purpose, wait_s):
+            yield
+
+    @property
+    def listing(self) -> dict[str, StoredObject]:
+        """The objects of the store when it was last listed."""
+        try:
+            path = self.base / _LISTING
+            return _read_listing(path, path.stat().st_mtime_ns)
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}
+
+    def save_listing(self, listing: Mapping[str, StoredObject]) -> None:
+        """Remember the objects of the store."""
+        write_atomically(self.base / _LISTING, json.dumps(listing))
+
+    def pull(self, store: ObjectStore, to_write: bool = False) -> None:
+        """Update the folder from the store, except for files that were not sent yet."""
+        listing = store.list(to_write)
+        if MARKER not in listing and (listing or not to_write):
+            found = f"other things ({min(listing)!r})" if listing else "none"
+            raise StorageError(
+                f"{self.url}: expected a store of EpiLENS, found {found}. Check the address; "
+                "describe, run and train write stores."
+            )
+        self._drop_outdated(listing)
+        self.save_listing(listing)
+        names = [name for name in self.missing() if not name.endswith(ON_DEMAND)]
+        _check_room(sum(listing[name].size for name in names))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self.fetch, names))
+        if not to_write:
+            self._check_complete(listing)
+
+    def _drop_outdated(self, listing: Mapping[str, StoredObject]) -> None:
+        """Remove files here that were replaced or removed in the store."""
+        files, recorded = set(self.names()), set(self._recorded())
+        for name in files | recorded:
+            version = self.version(name)
+            expected = listing[name].version if name in listing else None
+            if version != expected or name not in files:
+                (self.path / name).unlink(missing_ok=True)
+                self._record_path(name).unlink(missing_ok=True)
+
+    def _check_complete(self, listing: Mapping[str, StoredObject]) -> None:
+        """Refuse a folder written in one piece of which some files were not sent yet."""
+        absent = []
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            expected = load_json(self.path / MARKER).get("files") or ()
+            absent = [name for name in expected if name not in listing]
+        if absent:
+            raise StorageError(
+                f"{self.url}: expected {absent[0]}, found that its upload was interrupted. Run the "
+                "command that wrote it again, on the same computer."
+            )
+
+    def missing(self) -> list[str]:
+        """Objects of the store that are not here, and were not removed here."""
+        return [n for n in self.listing if not (self.path / n).exists() and not self.version(n)]
+
+    def fetch(self, name: str) -> None:
+        """Download an object, unless it is here or was removed here."""
+        stored, path = self.listing.get(name), self.path / name
+        if stored is None or self.version(name):
+            return
+        with lock_path(path, _WAIT_S):
+            if not path.exists():
+                _check_room(stored.size)
+                ObjectStore.at(self.url).get(stored, path)
+                self.record(name, stored.version, path.stat())
+
+    def names(self) -> Iterator[str]:
+        """Finished files that are here."""
+        for place, folders, names in os.walk(self.path):
+            folders[:] = [name for name in folders if not is_leftover(name)]
+            for name in names:
+                path = Path(place) / name
+                if not is_leftover(name) and path.is_file() and not path.is_symlink():
+                    yield path.relative_to(self.path).as_posix()
+
+    def unsent(self) -> list[str]:
+        """Files that are not in the store as they are here, in the order to send them."""
+        times = {}
+        for name in self.names():
+            with suppress(OSError):
+                about = (self.path / name).stat()
+                if self._record(name)[1:] != [about.st_size, about.st_mtime_ns]:
+                    times[name] = about.st_mtime_ns
+        return sorted(times, key=lambda name: (name != MARKER, times[name], name))
+
+    def removed(self) -> list[str]:
+        """Objects whose files were removed here."""
+        return [name for name in self._recorded() if not (self.path / name).exists()]
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether something here is not in the store."""
+        return bool(self.unsent() or self.removed())
+
+    def mark_removed(self, name: str) -> None:
+        """Note that an object is to be removed, also if its file is not here."""
+        if name in self.listing and not self.version(name):
+            self._write_record(name, [self.listing[name].version, -1, -1])
+
+    def version(self, name: str) -> str | None:
+        """The version of the object that a file here was, when both were last the same."""
+        return self._record(name)[0]
+
+    def record(self, name: str, version: str, about: os.stat_result) -> None:
+        """Note that a file with this size and time is this version of its object."""
+        self._write_record(name, [version, about.st_size, about.st_mtime_ns])
+
+    def forget(self, name: str) -> None:
+        """Note that an object is removed from the store."""
+        self._record_path(name).unlink(missing_ok=True)
+
+    def _record(self, name: str) -> list:
+        with suppress(OSError, ValueError, TypeError):
+            version, size, time_ns = load_json(self._record_path(name))
+            return [str(version), size, time_ns]
+        return [None, None, None]
+
+    def _write_record(self, name: str, record: list) -> None:
+        path = self._record_path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{threading.get_ident()}")
+        partial.write_text(json.dumps(record), encoding="utf-8")
+        partial.replace(path)  # without fsync: a record that is lost costs a download
+
+    def _record_path(self, name: str) -> Path:
+        return self.base / _VERSIONS / f"{name}.json"
+
+    def _recorded(self) -> Iterator[str]:
+        top = self.base / _VERSIONS
+        for place, _, names in os.walk(top):
+            for name in names:
+                path = Path(place) / name
+                if name.endswith(".json"):
+                    yield path.relative_to(top).as_posix().removesuffix(".json")
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        files = (Path(place) / name for place, _, names in os.walk(self.base) for name in names)
+        return sum(path.lstat().st_size for path in files if path.exists())
+
+
+@lru_cache(maxsize=8)
+def _read_listing(path: Path, _time_ns: int) -> dict[str, StoredObject]:
+    listing = load_json(path, _MOST_LISTING)
+    return {name: StoredObject(*entry) for name, entry in listing.items()}
+
+
+def _check_room(size: int) -> None:
+    cache = cache_folder().absolute()
+    nearest = next(path for path in (cache, *cache.parents) if path.exists())
+    if size > (free := shutil.disk_usage(nearest).free):
+        raise StorageError(
+            f"{cache}: expected room for {size / 1e9:.1f} GB of the store, found {free / 1e9:.1f} "
+            "GB. Make room (`epilens cache --clear`), or set EPILENS_CACHE to another folder."
+        )
+
+
+class _Sender:
+    """Uploads the finished files of a folder."""
+
+    def __init__(self, folder: RemoteFolder, store: ObjectStore):
+        self.folder, self.store = folder, store
+        self._listing = dict(folder.listing)
+        self._ended, self._one_at_a_time = threading.Event(), threading.Lock()
+
+    @contextmanager
+    def in_background(self) -> Generator[None]:
+        """Send every half minute. A failure is reported once; only the last attempt must work."""
+        thread = threading.Thread(target=self._repeat, daemon=True)
+        thread.start()
         try:
             yield
-        except EpilensError:
-            raise
-        except Exception as error:
-            raise StorageError(self._sentence(error)) from error
+        finally:
+            self._ended.set()
+            thread.join()
 
-    def _sentence(self, error: Exception) -> str:
-        kind = type(error).__name__
-        if "Credential" in kind or "Profile" in kind or "Token" in kind:
-            return (
-                f"{self.url}: expected credentials in the environment, found none that can be used "
-                f"({kind}). Set them as for other programs, e.g. AWS_PROFILE, or AWS_ACCESS_KEY_ID "
-                "and AWS_SECRET_ACCESS_KEY."
-            )
-        if isinstance(error, PermissionError):
-            return (
-                f"{self.url}: expected a store that lets us in, found that it does not. Check the "
-                "credentials in the environment, and what they allow."
-            )
-        if isinstance(error, FileNotFoundError):
-            return (
-                f"{self.url}: expected a bucket or folder that is there, found none. Check the "
-                "address, or make it."
-            )
-        if isinstance(error, NotImplementedError):
-            return (
-                f"{self.url}: expected a store that can be written, found one that can only be "
-                "read. Give another address."
-            )
-        if self._local and (sentence := explain_os_error(error, self.url)):
-            return sentence
-        return (
-            f"{self.url}: expected a store that answers, found none ({kind}). Check the address "
-            f"and the network, {_AGAIN}."
-        )
+    def _repeat(self) -> None:
+        wait_s, reported = _FIRST_SEND_S, ""
+        while not self._ended.wait(min(wait_s, SEND_EVERY_S)):
+            wait_s = SEND_EVERY_S
+            try:
+                self.send()
+            except Exception as error:
+                if str(error) != reported:
+                    say(f"not sent yet: {error}")
+                reported = str(error)
 
+    def send(self) -> None:
+        """Upload what the store lacks, then remove what was removed here."""
+        with self._one_at_a_time:
+            unsent, removed = self.folder.unsent(), self.folder.removed()
+            for batch in _batches(unsent):
+                with ThreadPoolExecutor(_AT_ONCE) as pool:
+                    list(pool.map(self._put, batch))
+            for name in removed:
+                self.store.remove(name)
+                self.folder.forget(name)
+                self._listing.pop(name, None)
+            if unsent or removed:
+                self.folder.save_listing(self._listing)
 
-def _lock(owner: str) -> bytes:
-    return json.dumps({"owner": owner, "until": time.time() + LEASE_S}).encode()
-
-
-def read_manifest(content: bytes, who: str) -> Files:
-    """What a manifest lists, if its names stay in a folder and none is a folder of another."""
-    try:
-        manifest = _Manifest.model_validate_json(content)
-    except ValidationError:
-        raise StorageError(
-            f"{who}: expected a manifest of EpiLENS ({MANIFEST}), found one that cannot be read. "
-            "Write the store again with the command that made it, at another address."
-        ) from None
-    if manifest.format != _FORMAT:
-        raise StorageError(
-            f"{who}: expected a manifest of format {_FORMAT}, found {manifest.format}. Use the "
-            "version of EpiLENS that wrote it."
-        )
-    folders = {str(parent) for name in manifest.files for parent in PurePosixPath(name).parents}
-    for name in manifest.files:
-        if not plain_name(name) or name in folders:
-            raise StorageError(
-                f"{who}: expected names of files inside the store, found {name[:80]!r} in its "
-                "manifest. Nothing of it is read: do not trust this store."
-            )
-    return manifest.files
+    def _put(self, name: str) -> None:
+        path, stored = self.folder.path / name, self._listing.get(name)
+        try:
+            about = path.stat()
+            version = self.store.put(name, path, stored and stored.version)
+        except (OSError, StorageError):
+            if path.exists():
+                raise
+            return  # it was removed meanwhile
+        # A file that was changed meanwhile has another time and is sent again.
+        self.folder.record(name, version, about)
+        self._listing[name] = StoredObject(f"{self.store.root}/{name}", about.st_size, version)
 
 
-def plain_name(name: str) -> bool:
-    r"""Whether a name stays in the folder that it is put into, and is none of our hidden ones.
+def _batches(names: Sequence[str]) -> Iterator[list[str]]:
+    """Files to send at the same time; markers, and files beside folders, are sent alone."""
+    batch: list[str] = []
+    for name in names:
+        is_part = "/" in name and not name.endswith(f"/{MARKER}")
+        if is_part or name.endswith(ON_DEMAND):
+            batch.append(name)
+            continue
+        yield from ([batch] if batch else [])
+        yield [name]
+        batch = []
+    yield from ([batch] if batch else [])
 
-    Examples
-    --------
-    >>> [plain_name(name) for name in ("traces/sub-01.zarr.zip", "../x", "/x", "a\\b")]
-    [True, False, False, False]
+
+def display_path(path: str | Path) -> str:
+    """A path for people: the URL, if it has one."""
+    return url_of(path) or origin_of(path) or str(path)
+
+
+def origin_of(path: str | Path) -> str:
+    """The URL that a local folder stands for; '' for any other."""
+    folder = RemoteFolder.around(Path(path))
+    return folder.url if folder is not None and folder.path == Path(path).absolute() else ""
+
+
+def relative_origin(start: Path, path: Path) -> str | None:
+    """The path from one store to another; None if neither has a URL, '' if there is none.
+
+    `download_relative` is the inverse.
     """
-    parts = name.split("/")
-    if not name.isprintable() or "\\" in name or {"", ".", ".."} & set(parts):
+    start_url, url = origin_of(start), origin_of(path)
+    if not start_url and not url:
+        return None
+    return relative_url(start_url, url) if start_url and url else ""
+
+
+def download_relative(start: Path, relative: str) -> Path | None:
+    """The local folder of a store, given its path from another store; None if there is none."""
+    url = absolute_url(origin_of(start), relative)
+    with suppress(EpilensError):
+        return download(url) if url else None
+    return None
+
+
+def cached_stores() -> list[RemoteFolder]:
+    """What this computer keeps of stores."""
+    urls = []
+    for about in (cache_folder() / "stores").glob(f"*/{_ABOUT}"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            urls.append(str(load_json(about)["url"]))
+    return [RemoteFolder.of(url) for url in sorted(urls)]
+
+
+def clear(folder: RemoteFolder, unsent: bool = False) -> bool:
+    """Remove the local files of a store; False if they are in use, or not sent yet."""
+    try:
+        with folder.locked("writer"), folder.locked("sync"):
+            if folder.is_unsent and not unsent:
+                return False
+            shutil.rmtree(folder.path, ignore_errors=True)
+    except LockedError:
         return False
-    return all(len(p.encode()) <= _MOST_PLAIN_NAME and not p.startswith(".epilens-") for p in parts)
+    shutil.rmtree(folder.base, ignore_errors=True)
+    return True

@@ -1,4 +1,4 @@
-"""Addresses of stores: which of what is given is a URL, and how URLs lie to each other."""
+"""Addresses of stores: which arguments are URLs, and how URLs relate to each other."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from epilens.core.errors import StorageError
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
 _WITHOUT_BUCKET = ("file", "local", "memory")
-_called: dict[str, str] = {}
-"""Folders of this process and the URLs that they stand for."""
+_aliases: dict[str, str] = {}
+"""URLs by the cache folder that stands for them in this process."""
 
 
 def url_of(given: str | Path) -> str:
-    """The URL that is given; '' for a path of this machine. A `Path` folds `//` into `/`.
+    """Return the normalized URL; '' for a path of this computer. A `Path` folds `//` into `/`.
 
     Examples
     --------
@@ -31,23 +31,23 @@ def url_of(given: str | Path) -> str:
 
 
 def _check_address(scheme: str, rest: str) -> None:
-    """Refuse what is no plain address, without repeating it: there may be a password in it."""
+    """Refuse an invalid address without repeating it: it may contain a password."""
     host = rest.partition("/")[0]
     if "@" in host and ":" in host.partition("@")[0]:
         raise StorageError(
             f"{scheme}://…: expected credentials in the environment, found some in the address. "
             "Leave them out of it."
         )
-    odd = set(rest) & set("?#\\*[]") or "::" in rest or not rest.isprintable()
-    if odd or not rest or {"", ".", ".."} & set(rest.split("/")):
+    is_odd = set(rest) & set("?#\\*[]") or "::" in rest or not rest.isprintable()
+    if is_odd or not rest or {"", ".", ".."} & set(rest.split("/")):
         raise StorageError(
             f"{scheme}://…: expected an address such as {scheme}://bucket/folder, found one with "
-            "nothing, empty parts, '..', or signs that no name has. Mend it."
+            "nothing, empty parts, '..', or characters that are not allowed. Correct it."
         )
 
 
 def check_local_path(given: str | Path) -> None:
-    """Refuse a URL where a folder or file of this machine is written: `s3:/…` would be one too."""
+    """Refuse a URL where a local file or folder is written: `s3:/…` would be a valid path too."""
     if url := url_of(given):
         raise StorageError(
             f"{url}: expected a place on this computer, found a URL. Cubes, runs, models, "
@@ -55,45 +55,45 @@ def check_local_path(given: str | Path) -> None:
         )
 
 
-def below(given: str | Path, name: str) -> str | Path:
-    """A folder in what is given, a path or a URL."""
+def join(given: str | Path, name: str) -> str | Path:
+    """Append a name to a path or a URL."""
     url = url_of(given)
     return f"{url}/{name}" if url else Path(given) / name
 
 
-def call_by_url(folder: Path, url: str) -> None:
-    """Remember that a folder here stands for a URL, by which people know it."""
-    _called[str(folder)] = url
+def alias(folder: Path, url: str) -> None:
+    """Use the URL instead of its cache folder in messages of this process."""
+    _aliases[str(folder)] = url
 
 
-def in_urls(text: str) -> str:
-    """A message in which folders of the cache are called by the URLs that they stand for."""
-    for folder, url in sorted(_called.items(), key=lambda item: -len(item[0])):
+def with_urls(text: str) -> str:
+    """Replace cache folders in a message by their URLs."""
+    for folder, url in sorted(_aliases.items(), key=lambda item: -len(item[0])):
         text = text.replace(folder, url)
     return text
 
 
 def relative_url(start: str, url: str) -> str:
-    """Where a URL is, seen from another of the same bucket; '' of another one.
+    """The path from one URL to another of the same bucket; '' for another bucket.
 
     Examples
     --------
     >>> relative_url("s3://bucket/runs/a", "s3://bucket/cubes")
     '../../cubes'
     """
-    (here, start_parts), (there, parts) = _bucket_and_parts(start), _bucket_and_parts(url)
-    if here != there or not here:
+    (start_bucket, start_parts), (bucket, parts) = _bucket_and_parts(start), _bucket_and_parts(url)
+    if bucket != start_bucket or not bucket:
         return ""
     return posixpath.relpath("/".join(["", *parts]), "/".join(["", *start_parts]))
 
 
-def joined_url(start: str, relative: str) -> str:
-    """The URL that `relative_url` was made from; '' where it would leave the bucket."""
+def absolute_url(start: str, relative: str) -> str:
+    """The inverse of `relative_url`; '' if the path leaves the bucket."""
     scheme, _, rest = start.partition("://")
     path = posixpath.normpath(f"{rest}/{relative}")
     url = f"{scheme}://{path}"
-    same = _bucket_and_parts(url)[0] == _bucket_and_parts(start)[0]
-    return url if relative and same and ".." not in path.split("/") else ""
+    is_same = _bucket_and_parts(url)[0] == _bucket_and_parts(start)[0]
+    return url if relative and is_same and ".." not in path.split("/") else ""
 
 
 def _bucket_and_parts(url: str) -> tuple[str, list[str]]:

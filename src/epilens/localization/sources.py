@@ -15,7 +15,7 @@ from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.cube import blind
 from epilens.evidence.released_descriptors import which_descriptors
-from epilens.io.mirror import fetched
+from epilens.io.remote import download
 from epilens.localization.compatibility import (
     EVIDENCE,
     FORCED,
@@ -189,7 +189,7 @@ def open_source(
         return _with_plan(ModelSource(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
-    path = fetched(given)
+    path = download(given)
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
         return _with_plan(ModelSource(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)

@@ -28,8 +28,8 @@ from epilens.core.html_repr import RESEARCH, SIMULATED, card
 from epilens.core.types import Floats
 from epilens.evidence.cube import blind
 from epilens.evidence.views import VIEWS
-from epilens.io.mirror import fetched
 from epilens.io.outputs import check_folder, is_output, replace_folder
+from epilens.io.remote import download
 from epilens.io.safe_read import read_bytes
 from epilens.networks.card import card as model_card
 from epilens.networks.explanation import Explanation
@@ -236,7 +236,7 @@ def shipped_models() -> dict[str, Path]:
 def model_folder(given: str | Path) -> Path:
     """The folder of a model: a folder or URL, else the name of a shipped model."""
     shipped = shipped_models().get(str(given))
-    return shipped if shipped and not Path(given).exists() else fetched(given)
+    return shipped if shipped and not Path(given).exists() else download(given)
 
 
 def open_model(path: str | Path) -> Model:
