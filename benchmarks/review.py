@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.timing import row
 from epilens.data.discovery import cases_of
-from epilens.review.display import DisplaySettings, rows_of, screen
+from epilens.review.display import DisplaySettings, montage_rows, render_screen
 from epilens.review.session import open_session
 from epilens.review.signals import open_file
 from epilens.review.start import make_review
@@ -80,10 +80,10 @@ class Asking:
 
 def processor_s(opened: Any, seconds: float, look: DisplaySettings) -> float:
     """Of one screen, on all threads."""
-    rows, times = rows_of(opened, look.montage), []
+    rows, times = montage_rows(opened, look.montage), []
     for start_s in range(0, 50, 10):
         began = time.process_time()
-        screen(opened, rows, look, (start_s, seconds), 1100)
+        render_screen(opened, rows, look, (start_s, seconds), 1100)
         times.append(time.process_time() - began)
     return statistics.median(times)
 

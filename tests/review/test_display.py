@@ -9,7 +9,7 @@ from recordings_to_review import FS, NAMES, write_edf
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import plain_file
-from epilens.review.display import DisplaySettings, decimated, rows_of, screen
+from epilens.review.display import DisplaySettings, decimate, montage_rows, render_screen
 from epilens.review.overview import Overview
 from epilens.review.signals import open_file
 
@@ -26,8 +26,8 @@ def whole(opened):
 
 
 def shown(opened, look, start_s=20.0, seconds=2.0, columns=1000, bad=()):
-    rows = rows_of(opened, look.montage, bad)
-    return rows, screen(opened, rows, look, (start_s, seconds), columns)
+    rows = montage_rows(opened, look.montage, bad)
+    return rows, render_screen(opened, rows, look, (start_s, seconds), columns)
 
 
 def test_as_recorded_without_filters_is_the_signal(opened, whole):
@@ -52,9 +52,9 @@ def test_the_average_leaves_bad_contacts_out(opened, whole):
     part = whole[:, 10_000:11_000]
     np.testing.assert_allclose(made.values, part - part[3:].mean(axis=0), atol=1e-3)
     with pytest.raises(DataError, match="expected two or more contacts that are not bad, found 1"):
-        rows_of(opened, "average", NAMES[1:])
+        montage_rows(opened, "average", NAMES[1:])
     with pytest.raises(DataError, match="expected one of recorded, bipolar, average"):
-        rows_of(opened, "laplace")
+        montage_rows(opened, "laplace")
 
 
 def power_at(x, hz):
@@ -121,7 +121,7 @@ def test_a_column_keeps_its_least_and_greatest_sample():
     x = rng.normal(size=(3, 100_000)).astype(np.float32)
     x[1, 54_321] = 1000
     x[2, 7] = -1000
-    made = decimated(x, 500)
+    made = decimate(x, 500)
     assert made.shape == (3, 1000)
     assert made.max() == 1000
     assert made.min() == -1000
@@ -137,7 +137,7 @@ def test_a_column_keeps_its_least_and_greatest_sample():
 
 def test_few_samples_are_all_kept():
     x = np.arange(12, dtype=np.float32).reshape(2, 6)
-    np.testing.assert_array_equal(decimated(x, 3), x)
+    np.testing.assert_array_equal(decimate(x, 3), x)
 
 
 def test_samples_that_are_not_there_are_zero(opened, monkeypatch):
@@ -163,7 +163,7 @@ def test_the_overview_is_line_length_of_the_whole_file(opened, whole):
 
 
 def test_the_overview_of_a_long_file_is_coarse_first(opened, monkeypatch):
-    monkeypatch.setattr("epilens.review.overview._MOST_BUCKETS", 9)
+    monkeypatch.setattr("epilens.review.overview._MAX_BUCKETS", 9)
     overview = Overview(opened)
     pieces = list(overview._pieces())
     assert [bucket for bucket, _, _ in pieces[:9]] == list(range(9))

@@ -14,7 +14,7 @@ from localized_patients import hostile, usual
 from epilens import localize
 from epilens.core.errors import DataError
 from epilens.report.page import write_report
-from epilens.review.pages import index, make_view, reports
+from epilens.review.pages import index, list_reports, make_view
 from epilens.testing import make_recording
 
 
@@ -40,7 +40,7 @@ def test_the_index_lists_the_patients_that_have_a_page(server, folder):
     assert answer.status == 200
     assert 'href="sub-Usual.html"' in text
     assert "Research use only" in text
-    assert reports(folder) == ["sub-Hostile", "sub-Usual"]
+    assert list_reports(folder) == ["sub-Hostile", "sub-Usual"]
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;1" in text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
@@ -115,7 +115,7 @@ def test_a_folder_without_pages_is_refused(tmp_path):
 
 
 def test_a_taken_port_is_told(folder, server):
-    with pytest.raises(DataError, match=f"expected a free port, found {server.port} taken"):
+    with pytest.raises(DataError, match=f"expected a free port, found {server.port} in use"):
         make_view(folder, server.port)
 
 
@@ -129,7 +129,7 @@ def test_a_damaged_sidecar_costs_its_own_row_and_no_other(folder, tmp_path, dama
     sidecar = next((out / "sub-Hostile").rglob("*contacts.json"))
     sidecar.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     text = index(out)
-    assert text.count("the table beside this page cannot be read") == 1
+    assert text.count("the table next to this page cannot be read") == 1
     assert "sub-Usual.html" in text
 
 
@@ -140,7 +140,7 @@ def test_a_sidecar_outside_the_folder_is_not_read(folder, tmp_path):
     outside = tmp_path / "outside.json"
     sidecar.rename(outside)
     sidecar.symlink_to(outside)
-    assert index(out).count("the table beside this page cannot be read") == 1
+    assert index(out).count("the table next to this page cannot be read") == 1
 
 
 def test_serving_starts_quickly():

@@ -156,7 +156,7 @@ def test_mark_move_describe_exclude_and_reload(tab, session):
     assert "LB3: bad (by eye)" in page.locator("#channels").inner_text()
     assert "1. LA2" in page.locator("#onsets").inner_text()
     assert set(read_onsets(session.out / "onsets.tsv").values()) == {mark["onset_s"]}
-    page.get_by_text("good again").click()
+    page.get_by_text("mark good").click()
     tab.saved(8)
     page.locator(".remove").click()
     tab.saved(9)
@@ -166,10 +166,10 @@ def test_mark_move_describe_exclude_and_reload(tab, session):
 def test_suggestions_are_shown_and_taken_only_by_a_click(tab, session):
     page = tab.page
     page.wait_for_selector("html[data-suggested]")
-    assert page.locator(".guess-row").count() >= 1
+    assert page.locator(".suggestion-row").count() >= 1
     assert not (session.out / "sub-P1" / "review.json").exists()
     assert page.locator(".onset-row").count() == 0
-    page.locator(".guess-row .take").first.click()
+    page.locator(".suggestion-row .use").first.click()
     tab.saved(1)
     _, (mark,), _ = kept(session)
     assert mark["made_from"] == "suggestion"

@@ -1,4 +1,4 @@
-"""The addresses of the bench, asked as a browser or somebody else would."""
+"""The routes of the service, requested as a browser or somebody else would."""
 
 from __future__ import annotations
 

@@ -227,9 +227,13 @@ def _lives(pid):
         return False
 
 
-def test_a_spec_survives_its_way_to_the_process():
-    wanted = a_spec()
-    assert RunSpec.model_validate(json.loads(json.dumps(wanted.to_json()))) == wanted
+@pytest.mark.parametrize("name", ["Mustermann.edf", "M\udcfcller.edf"])
+def test_a_specification_survives_its_way_to_the_process(name):
+    """Also with the name of a file that is not UTF-8."""
+    names = ((f"/data/{name}", "file-1"),)
+    spec = a_spec().model_copy(update={"onsets": ((f"/data/{name}", 40.0),), "names": names})
+    assert RunSpec.model_validate(json.loads(json.dumps(spec.to_json()))) == spec
+    assert spec.hide_files(f"{name}: expected") == "file-1: expected"
 
 
 def test_recordings_without_a_mark_keep_their_own_onset():

@@ -108,9 +108,9 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
         tab.page.wait_for_selector("table.compare")
         changed = tab.page.locator("#view-compare li").all_inner_texts()
         assert changed[0] == "a.edf: onset 50.000 s, before 40.000 s"
-        assert changed[1] == 'B"=4 is left out'
+        assert changed[1] == 'B"=4 is excluded'
         assert tab.page.locator("table.compare tbody tr").count() == 8
-        assert "only in one" in tab.text("table.compare tbody")
+        assert "in one run only" in tab.text("table.compare tbody")
         assert "of" in tab.text(".numbers dd")
 
         tab.page.click("#tab-read")
@@ -166,7 +166,7 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
 
         tab.open(server.url)
         tab.page.wait_for_function("() => /signed by AB, CD/.test(document.body.innerText)")
-        assert tab.text("#queue") == "0 of 1 patients are to be read."
+        assert tab.text("#queue") == "0 patients awaiting review"
         assert tab.problems == []
         assert other.problems == []
         tab.context.close()

@@ -12,7 +12,7 @@ from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output, write_atomically
 from epilens.report.derivative import DISCLAIMER, KIND
 from epilens.report.markup import as_text
-from epilens.review.pages import index, read_summary, reports
+from epilens.review.pages import index, list_reports, read_summary
 
 TABLE = "group_participants"
 _COLUMNS = {
@@ -26,11 +26,11 @@ _COLUMNS = {
 
 def summarise(out: Path) -> Path:
     """Write table and page over the patients of OUT; returns the page."""
-    if not out.is_dir() or not is_output(out, KIND) or not reports(out):
+    if not out.is_dir() or not is_output(out, KIND) or not list_reports(out):
         raise DataError(
             f"{out}: expected localized patients, found none. Run the level participant first."
         )
-    facts = {name: read_summary(out, name) for name in reports(out)}
+    facts = {name: read_summary(out, name) for name in list_reports(out)}
     rows = [
         (name, *("n/a" if cell == "–" else cell for cell in told.cells))
         for name, told in facts.items()

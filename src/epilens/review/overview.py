@@ -1,8 +1,8 @@
-"""Line length of all contacts over a whole file, in the background: coarse at once, then finer.
+"""Line length of all contacts over a whole recording, computed in the background.
 
-The file is cut into as many buckets as the strip has columns. A thread reads one piece of every
-bucket, then another one of every bucket, far from the first, and so on until all was read: a day
-shows its shape within seconds, long before all of it has been read.
+The recording is divided into as many buckets as the strip has columns. A thread reads one piece of
+every bucket, then a second one far from the first, and so on. A day is thus visible within seconds,
+and becomes finer while the rest is read.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 from epilens.core.errors import EpilensError
 from epilens.review.signals import OpenFile
 
-_MOST_BUCKETS = 1200
-_SHORTEST_BUCKET_S = 0.25
+_MAX_BUCKETS = 1200
+_MIN_BUCKET_S = 0.25
 _PIECE_S = 1.0
 REST = 0.5
-"""Pause after a piece, in times of what it took: a screen goes first."""
+"""Pause after a piece, relative to its processor time: screens have priority."""
 
 
 class Foreground:
-    """A screen that somebody waits for; what works in the background lets it go first."""
+    """Priority of screens over background work."""
 
     def __init__(self) -> None:
         self._lock, self._screens = threading.Lock(), 0
 
     @contextmanager
-    def first(self) -> Generator[None]:
-        """Go first."""
+    def priority(self) -> Generator[None]:
+        """Make background work wait."""
         with self._lock:
             self._screens += 1
         try:
@@ -43,18 +43,18 @@ class Foreground:
                 self._screens -= 1
 
     def wait(self) -> None:
-        """Until nobody goes first."""
+        """Wait until no screen is being computed."""
         while self._screens:
             time.sleep(0.005)
 
 
 class Overview:
-    """Line length in µV/s, (contact, bucket); `share` of the file has been read."""
+    """Line length in µV/s, (contact, bucket)."""
 
     def __init__(self, opened: OpenFile, foreground: Foreground | None = None):
         self._foreground = foreground or Foreground()
         length_s = opened.length_s
-        self.buckets = max(1, min(_MOST_BUCKETS, int(length_s / _SHORTEST_BUCKET_S)))
+        self.buckets = max(1, min(_MAX_BUCKETS, int(length_s / _MIN_BUCKET_S)))
         self._opened = opened
         self._edges = np.linspace(0, opened.samples, self.buckets + 1).round().astype(int)
         self._sums = np.zeros((len(opened.contacts), self.buckets))
@@ -64,25 +64,25 @@ class Overview:
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start to read."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._stop.set()
 
     def wait(self) -> None:
-        """Until all is read."""
+        """Wait until everything is read."""
         self._thread.join()
 
     @property
     def share(self) -> float:
-        """How much was read, 0 to 1."""
+        """Fraction of the recording read so far."""
         with self._lock:
             return float(self._steps.sum()) / max(1, self._opened.samples - self.buckets)
 
     def values(self) -> NDArray[np.float32]:
-        """Line length so far; NaN where nothing was read."""
+        """Return the line length so far; NaN where nothing was read."""
         with self._lock:
             steps = np.where(self._steps > 0, self._steps, np.nan)
             return (self._sums / steps * self._opened.fs).astype(np.float32)
@@ -105,7 +105,7 @@ class Overview:
             self.problem = str(error)
 
     def _pieces(self) -> Iterator[tuple[int, int, int]]:
-        """Bucket, first and last sample of pieces: one of each bucket, then the next of each."""
+        """Yield bucket, first and last sample: one piece of each bucket, then the next of each."""
         size = max(2, round(_PIECE_S * self._opened.fs))
         widest = int(np.diff(self._edges).max())
         for piece in _far_apart(max(1, -(-widest // size))):
@@ -117,7 +117,7 @@ class Overview:
 
 
 def _far_apart(n: int) -> list[int]:
-    """0 to n - 1 in an order in which neighbours are far apart.
+    """Return 0 to n - 1 in an order in which consecutive numbers are far apart.
 
     Examples
     --------
@@ -125,5 +125,5 @@ def _far_apart(n: int) -> list[int]:
     [0, 4, 2, 1, 5, 3]
     """
     bits = max(1, (n - 1).bit_length())
-    turned = (int(f"{i:0{bits}b}"[::-1], 2) for i in range(2**bits))
-    return [i for i in turned if i < n]
+    reversed_bits = (int(f"{i:0{bits}b}"[::-1], 2) for i in range(2**bits))
+    return [i for i in reversed_bits if i < n]

@@ -1,7 +1,7 @@
-"""`epilens view DIR`: the pages of many localized patients, with an index, and nothing else.
+"""`epilens view DIR`: an index of the pages of localized patients.
 
-A page in the folder may come from anywhere, so it is shown in an origin of its own: its script
-runs, and can read neither the index nor another page.
+A page in the folder may come from anywhere. It is therefore shown in its own origin: its script can
+read neither the index nor another page.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LARGEST_SIDECAR = 5_000_000
 _SERVED_STYLE = '<link rel="stylesheet" href="static/app.css">'
 
 
-def reports(folder: Path) -> list[str]:
-    """Patients that have a page, in natural order; links are not followed."""
+def list_reports(folder: Path) -> list[str]:
+    """Return the patients with a page, in natural order; links are not followed."""
     pages = [p.stem for p in folder.glob("sub-*.html") if p.is_file() and not p.is_symlink()]
     return sorted((name for name in pages if _PAGE.fullmatch(name)), key=natural)
 
 
 def page_routes(folder: Path) -> list[BaseRoute]:
-    """The index and the pages of a folder."""
+    """Return the routes of the index and the pages of a folder."""
     return [
         Route("/", lambda request: html_response(index(folder), OWN)),
         Route("/{name}.html", lambda request: show_page(folder, request)),
@@ -46,17 +46,17 @@ def page_routes(folder: Path) -> list[BaseRoute]:
 
 
 def show_page(folder: Path, request: Request) -> Response:
-    """A patient's page, as it is: only a name from the list becomes a path."""
+    """Return the page of a patient; only a name in the list becomes a path."""
     name = request.path_params["name"]
-    if name not in reports(folder):
+    if name not in list_reports(folder):
         raise HTTPException(404)
     return html_response((folder / f"{name}.html").read_text(encoding="utf-8"), FOREIGN)
 
 
 def make_view(folder: str | Path, port: int = 0) -> LocalServer:
-    """A server of the pages that is ready to run."""
+    """Return a server of the pages, ready to run."""
     folder = Path(folder)
-    if not folder.is_dir() or not reports(folder):
+    if not folder.is_dir() or not list_reports(folder):
         raise DataError(
             f"{folder}: expected a folder with pages that `epilens localize` wrote (sub-….html), "
             "found none. Give its --out folder."
@@ -64,16 +64,16 @@ def make_view(folder: str | Path, port: int = 0) -> LocalServer:
     return LocalServer(page_routes(folder), port)
 
 
-def view(folder: str | Path, port: int, tell: Callable[[str], None]) -> None:
+def view(folder: str | Path, port: int, echo: Callable[[str], None]) -> None:
     """Serve until the user stops it."""
-    make_view(folder, port).serve(tell)
+    make_view(folder, port).serve(echo)
 
 
 def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
-    """The index as text; with its own style where no server is, and markup after the table."""
-    told = {name: read_summary(folder, name) for name in reports(folder)}
-    rows = "\n".join(_row(name, facts) for name, facts in told.items())
-    simulated = any(facts.simulated for facts in told.values())
+    """Return the index as HTML; `style` and markup after the table can be given."""
+    summaries = {name: read_summary(folder, name) for name in list_reports(folder)}
+    rows = "\n".join(_row(name, summary) for name, summary in summaries.items())
+    simulated = any(summary.simulated for summary in summaries.values())
     note = f'<p class="simulated">{as_text(SIMULATED)}</p>\n' if simulated else ""
     head = "".join(f"<th>{title}</th>" for title in _TITLES)
     return f"""<!doctype html>
@@ -89,12 +89,12 @@ def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
 """
 
 
-_TITLES = ("Patient", "Scores from", "Seizures", "Leading contacts", "To know first")
+_TITLES = ("Patient", "Scores from", "Seizures", "Top contacts", "Main caution")
 
 
 @dataclass(frozen=True)
 class PatientSummary:
-    """What the index tells of a patient."""
+    """Summary of a patient in the index."""
 
     source: str
     seizures: str
@@ -104,49 +104,49 @@ class PatientSummary:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """In the order of the index's columns, behind the patient."""
+        """Cells in the order of the columns after the patient."""
         return (self.source, self.seizures, self.leading, self.to_know)
 
 
-def _row(name: str, facts: PatientSummary) -> str:
+def _row(name: str, summary: PatientSummary) -> str:
     link = f'<a href="{as_text(name)}.html">{as_text(name)}</a>'
-    told = [link, *(as_text(cell[:500]) for cell in facts.cells)]
+    cells = [link, *(as_text(cell[:500]) for cell in summary.cells)]
     return (
         "<tr>"
         + "".join(
             f'<td data-title="{title}">{cell}</td>'
-            for title, cell in zip(_TITLES, told, strict=True)
+            for title, cell in zip(_TITLES, cells, strict=True)
         )
         + "</tr>"
     )
 
 
 def read_summary(folder: Path, name: str) -> PatientSummary:
-    """What is told of a patient; what cannot be read costs this patient its words, no other."""
+    """Return the summary of a patient; unreadable files affect this row only."""
     try:
-        return _facts(folder, name)
-    except Exception:  # whatever somebody put there
-        return PatientSummary("–", "–", "–", "the table beside this page cannot be read")
+        return _read_summary(folder, name)
+    except Exception:  # the files may contain anything
+        return PatientSummary("–", "–", "–", "the table next to this page cannot be read")
 
 
-def _facts(folder: Path, name: str) -> PatientSummary:
-    """What the sidecar and table beside a page say."""
+def _read_summary(folder: Path, name: str) -> PatientSummary:
+    """Return the summary from the sidecar and the table next to a page."""
     stem = folder / name / "ieeg" / f"{name}_desc-epilens_contacts"
-    about = json.loads(_inside(folder, stem.with_suffix(".json")))
-    lines = _inside(folder, stem.with_suffix(".tsv")).splitlines()[1:]
-    # Of all contacts: a name is short where no other one would be called the same.
+    about = json.loads(_read_inside(folder, stem.with_suffix(".json")))
+    lines = _read_inside(folder, stem.with_suffix(".tsv")).splitlines()[1:]
+    # From all contacts: a name is shortened only where it stays unique.
     leading = short_names([line.split("\t")[0] for line in lines])[:5]
     cautions, simulated = about["Cautions"], bool(about.get("Simulated"))
     first = ("simulated; " if simulated else "") + ("abstained: " if about["Abstained"] else "")
-    told = first + str(cautions[0] if cautions else "–")
+    caution = first + str(cautions[0] if cautions else "–")
     seizures = str(len(about["Seizures"]))
     return PatientSummary(
-        str(about["Source"]["title"]), seizures, ", ".join(leading), told, simulated
+        str(about["Source"]["title"]), seizures, ", ".join(leading), caution, simulated
     )
 
 
-def _inside(folder: Path, path: Path) -> str:
-    """Text of a plain file that really lies in the folder."""
+def _read_inside(folder: Path, path: Path) -> str:
+    """Return the text of a regular file inside the folder."""
     real = path.resolve()
     if not real.is_file() or not real.is_relative_to(folder.resolve()):
         raise DataError(f"{path.name}: expected a file in this folder, found none. Restore it.")

@@ -1,4 +1,4 @@
-"""Recordings that are open, with what is worked out about them in the background."""
+"""Open recordings with their overview and suggestions, which are computed in the background."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from epilens.review.overview import REST, Foreground, Overview
 from epilens.review.session import Session
 from epilens.review.signals import OpenFile, open_file
 
-_MOST_OPEN = 4
+_MAX_OPEN = 4
 
 
 class _ClosedError(Exception):
-    """The recording was put away while something was worked out about it."""
+    """The recording was closed while its suggestions were computed."""
 
 
 @dataclass
 class Suggestions:
-    """What the signal suggests; never taken without a click."""
+    """Onsets and bad channels suggested by the signal; used only after a click."""
 
     onsets: tuple[OnsetCandidate, ...] = ()
     channels: tuple[ChannelSuggestion, ...] = ()
@@ -39,7 +39,7 @@ class Suggestions:
 
 @dataclass
 class CachedRecording:
-    """One open recording."""
+    """An open recording with its overview and suggestions."""
 
     opened: OpenFile
     overview: Overview
@@ -48,14 +48,14 @@ class CachedRecording:
 
 
 class RecordingCache:
-    """The few recordings that were looked at last; others are closed."""
+    """The recordings viewed last; others are closed."""
 
     def __init__(self, session: Session):
         self._session, self._lock, self.foreground = session, threading.Lock(), Foreground()
         self._open: OrderedDict[tuple[str, str], CachedRecording] = OrderedDict()
 
-    def take(self, code: str, name: str) -> CachedRecording:
-        """A recording, opened if it is not."""
+    def get(self, code: str, name: str) -> CachedRecording:
+        """Return a recording; open it first if necessary."""
         key = (code, name)
         with self._lock:
             if key not in self._open:
@@ -69,14 +69,14 @@ class RecordingCache:
             return self._open[key]
 
     def _close_others(self) -> None:
-        while len(self._open) > _MOST_OPEN:
-            _, old = self._open.popitem(last=False)
-            old.closed = True
-            old.overview.stop()
+        while len(self._open) > _MAX_OPEN:
+            _, oldest = self._open.popitem(last=False)
+            oldest.closed = True
+            oldest.overview.stop()
 
 
-def source_of(opened: OpenFile, foreground: Foreground) -> ContactSignals:
-    """An open recording as the search for onsets reads it: good contacts, piece by piece."""
+def good_contacts(opened: OpenFile, foreground: Foreground) -> ContactSignals:
+    """Return the good contacts of a recording, to be read in pieces by the search for onsets."""
     keep = [i for i, name in enumerate(opened.contacts) if name not in opened.bad]
     names = tuple(opened.contacts[i] for i in keep)
 
@@ -87,16 +87,16 @@ def source_of(opened: OpenFile, foreground: Foreground) -> ContactSignals:
     return ContactSignals(opened.file.name, names, opened.fs, opened.samples, 0.0, read)
 
 
-def _suggest(case: CachedRecording, foreground: Foreground) -> None:
-    """Look for channels, then for onsets; a recording that is put away is read no further."""
-    told = case.suggestions
-    total, seen, began = [1], [0], [time.thread_time()]
+def _suggest(recording: CachedRecording, foreground: Foreground) -> None:
+    """Search for bad channels, then for onsets; stop when the recording is closed."""
+    suggestions = recording.suggestions
+    total, done, began = [1], [0], [time.thread_time()]
 
     def step(note: str, steps: int) -> None:
-        if case.closed:
+        if recording.closed:
             raise _ClosedError
-        seen[0] += steps
-        told.share = min(1.0, seen[0] / total[0])
+        done[0] += steps
+        suggestions.share = min(1.0, done[0] / total[0])
         time.sleep(REST * (time.thread_time() - began[0]))
         began[0] = time.thread_time()
 
@@ -104,11 +104,11 @@ def _suggest(case: CachedRecording, foreground: Foreground) -> None:
         total[0] = max(1, steps)
 
     try:
-        source = source_of(case.opened, foreground)
-        told.channels = suggest_channels(source)
-        told.onsets = candidates_of(source, Progress(step, expect))
+        signals = good_contacts(recording.opened, foreground)
+        suggestions.channels = suggest_channels(signals)
+        suggestions.onsets = candidates_of(signals, Progress(step, expect))
     except _ClosedError:
         return
     except EpilensError as error:
-        told.problem = str(error)
-    told.done = True
+        suggestions.problem = str(error)
+    suggestions.done = True

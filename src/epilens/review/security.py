@@ -1,4 +1,4 @@
-"""What stands before every page of the application: who may ask, how much, and how long.
+"""Checks before every request: who may ask, how much, and how long.
 
 The server listens on the loopback, yet every web site that the user visits can send requests there,
 and so can other users of the machine. A request must therefore name the loopback as its host
@@ -23,7 +23,7 @@ LOOPBACK = "127.0.0.1"
 _METHODS = ("GET", "HEAD", "POST")
 _CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
 CLOSED = _CLOSED + "sandbox"
-"""Policy of data and errors: nothing of it is ever run."""
+"""Policy of data and errors: nothing is executed."""
 OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data: blob:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -38,21 +38,21 @@ FOREIGN = (
     "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
     "sandbox allow-scripts allow-downloads allow-modals"
 )
-"""Policy of pages that lie in a folder: an origin of their own, so that they read no neighbour."""
+"""Policy of pages in a folder: their own origin, so that they cannot read other pages."""
 
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """How much and how long."""
+    """Limits of size and time."""
 
     body_bytes: int = 1_000_000
     body_s: float = 10.0
-    """For each piece of a body."""
+    """For each chunk of a body."""
     answer_s: float = 60.0
 
 
 class SecurityMiddleware:
-    """Wraps an application; the path that it sees has no token any more."""
+    """ASGI middleware that checks requests and removes the token from the path."""
 
     def __init__(self, app: ASGIApp, port: int, token: str, limits: RequestLimits | None = None):
         self.app, self.token, self.limits = app, token, limits or RequestLimits()
@@ -62,21 +62,21 @@ class SecurityMiddleware:
         """Answer, or refuse with one sentence."""
         if scope["type"] != "http":
             return
-        answer = _Answer(send)
+        response = _Response(send)
         try:
             status, why = self._refusal(scope)
             if status:
-                await answer.refuse(status, why)
+                await response.refuse(status, why)
                 return
-            body = _Body(receive, self.limits)
+            body = _LimitedBody(receive, self.limits)
             inside = dict(scope, path=self._path(scope), root_path="")
             inside["raw_path"] = inside["path"].encode()
             async with asyncio.timeout(self.limits.answer_s):
-                await self.app(inside, body.receive, answer.send)
+                await self.app(inside, body.receive, response.send)
         except TimeoutError:
-            await answer.refuse(503, "This took too long.")
-        except Exception as error:  # its text can hold paths and names
-            await answer.refuse(500, f"Failed unexpectedly ({type(error).__name__}).")
+            await response.refuse(503, "This took too long.")
+        except Exception as error:  # its text can contain paths and names
+            await response.refuse(500, f"Failed unexpectedly ({type(error).__name__}).")
 
     def _refusal(self, scope: Scope) -> tuple[int, str]:
         headers = _headers(scope)
@@ -84,7 +84,7 @@ class SecurityMiddleware:
             return 421, "Not this host."
         if scope["method"] not in _METHODS:
             return 405, "Not this method."
-        if not self._from_us(scope["method"], headers):
+        if not self._is_allowed_origin(scope["method"], headers):
             return 403, "Not from there."
         token, slash, _ = scope["path"].removeprefix("/").partition("/")
         if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
@@ -94,10 +94,10 @@ class SecurityMiddleware:
             return 413, _too_large(self.limits)
         return 0, ""
 
-    def _from_us(self, method: str, headers: Mapping[str, str]) -> bool:
-        """Whether one of our pages asks, or the user by typing or following an address.
+    def _is_allowed_origin(self, method: str, headers: Mapping[str, str]) -> bool:
+        """Whether the request comes from one of our pages, or from a typed or followed address.
 
-        A sandboxed page of a folder has the origin `null`, which is none of ours.
+        A sandboxed page of a folder has the origin `null`, which is refused.
         """
         origins = [f"http://{host}" for host in self.hosts]
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
@@ -113,7 +113,7 @@ class SecurityMiddleware:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Headers by name; a name that comes twice is joined, and so equals nothing that is allowed."""
+    """Return headers by name; a repeated header is joined, so that it equals no allowed value."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -125,20 +125,20 @@ def _too_large(limits: RequestLimits) -> str:
     return f"At most {limits.body_bytes} bytes can be sent."
 
 
-class _Body:
-    """A body that comes in time and is not too large, whatever its headers say."""
+class _LimitedBody:
+    """A request body within the limits, whatever its headers state."""
 
     def __init__(self, receive: Receive, limits: RequestLimits):
         self._receive, self._limits, self._bytes, self._complete = receive, limits, 0, False
 
     async def receive(self) -> Message:
-        if self._complete:  # from now on, only the end of the connection is waited for
+        if self._complete:  # after the body, only the end of the connection is awaited
             return await self._receive()
         try:
             async with asyncio.timeout(self._limits.body_s):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(408, "What was sent did not come in time.") from None
+            raise HTTPException(408, "The request body did not arrive in time.") from None
         self._bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
         if self._bytes > self._limits.body_bytes:
@@ -155,23 +155,23 @@ _ALWAYS = {
 }
 
 
-class _Answer:
-    """What is sent, with the headers that every answer has."""
+class _Response:
+    """A response with the headers that every response has."""
 
     def __init__(self, send: Send):
-        self._send, self._begun = send, False
+        self._send, self._started = send, False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._begun = True
+            self._started = True
             given = {name.decode().lower(): value.decode() for name, value in message["headers"]}
             headers = {"content-security-policy": CLOSED} | given | _ALWAYS
             message["headers"] = [(k.encode(), v.encode()) for k, v in headers.items()]
         await self._send(message)
 
     async def refuse(self, status: int, why: str) -> None:
-        """One sentence, unless an answer has begun."""
-        if self._begun:
+        """Send one sentence, unless the response has started."""
+        if self._started:
             return
         content = json.dumps({"error": why}).encode()
         head: dict[str, Any] = {"type": "http.response.start", "status": status}

@@ -1,7 +1,7 @@
-"""The server on the loopback: routes of any part of the application behind one gate.
+"""The server on the loopback interface: routes of all parts behind the security checks.
 
-A part is a function that returns routes; `LocalServer` puts them together. Handlers that are plain
-functions run on threads, so that a slow one does not hold up the others.
+A part is a function that returns routes. Handlers that are plain functions run on threads, so that
+a slow one does not block the others.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _KINDS = {
 
 
 def static_page(name: str) -> Response:
-    """A page of static/ under the policy of our own pages."""
+    """Return a page of static/ under the policy of our own pages."""
     return html_response((_STATIC / f"{name}.html").read_text(encoding="utf-8"), OWN)
 
 
 def html_response(text: str, policy: str) -> Response:
-    """Markup under a policy (see `gate`)."""
+    """Return HTML under a content security policy (see `security`)."""
     return Response(text, media_type="text/html", headers={"content-security-policy": policy})
 
 
 def json_response(tree: Any, status: int = 200) -> Response:
-    """JSON."""
+    """Return JSON values as a response."""
     text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(text, status, media_type="application/json")
 
 
 async def read_json_body(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent."""
+    """Return the JSON object in the body of a request."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise EpilensError("request: expected application/json, found another type. Send JSON.")
     try:
@@ -66,13 +66,13 @@ async def read_json_body(request: Request) -> dict[str, Any]:
 
 
 def _static(request: Request) -> Response:
-    """A script or style of the package: only a name from its list becomes a path."""
+    """Return a script or style of the package; only a name in the list becomes a path."""
     name = request.path_params["name"]
-    known = {file.name: file for file in _STATIC.iterdir() if file.is_file()}
+    by_name = {file.name: file for file in _STATIC.iterdir() if file.is_file()}
     kind = _KINDS.get("." + name.rpartition(".")[2], "")
-    if name not in known or not kind:
+    if name not in by_name or not kind:
         raise HTTPException(404)
-    return Response(known[name].read_bytes(), media_type=kind)
+    return Response(by_name[name].read_bytes(), media_type=kind)
 
 
 def _bad_input(request: Request, error: Exception) -> Response:
@@ -93,24 +93,24 @@ def _http_error(request: Request, error: Exception) -> Response:
     )
 
 
-def _defect(request: Request, error: Exception) -> Response:
-    # The text of an unforeseen error can hold paths and names.
+def _unexpected_error(request: Request, error: Exception) -> Response:
+    # The text of an unexpected error can contain paths and names.
     return json_response({"error": f"Failed unexpectedly ({type(error).__name__})."}, 500)
 
 
 def application(routes: Sequence[BaseRoute]) -> Starlette:
-    """Routes, the static files, and errors as sentences."""
+    """Return an application of routes and static files whose errors are sentences."""
     handlers: dict[Any, Any] = {
         EpilensError: _bad_input,
         HTTPException: _http_error,
-        Exception: _defect,
+        Exception: _unexpected_error,
     }
     static = Route("/static/{name}", _static)
     return Starlette(routes=[*routes, static], exception_handlers=handlers)
 
 
 class LocalServer:
-    """A server on the loopback with an address that only its user knows.
+    """A server on the loopback interface with a secret address.
 
     Parameters
     ----------
@@ -126,18 +126,18 @@ class LocalServer:
         self._socket = _listen(port)
         self.port = int(self._socket.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        gate = SecurityMiddleware(application(routes), self.port, self.token, limits)
-        self._server = uvicorn.Server(_config(gate))
+        app = SecurityMiddleware(application(routes), self.port, self.token, limits)
+        self._server = uvicorn.Server(_config(app))
         self._thread: threading.Thread | None = None
 
     @property
     def url(self) -> str:
-        """Where the index is."""
+        """Address of the index."""
         return f"http://{LOOPBACK}:{self.port}/{self.token}/"
 
-    def serve(self, tell: Callable[[str], None]) -> None:
+    def serve(self, echo: Callable[[str], None]) -> None:
         """Serve until the user stops it."""
-        tell(self.url)
+        echo(self.url)
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:
@@ -164,24 +164,24 @@ class LocalServer:
 
 def _listen(port: int) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":  # elsewhere it would let another program take the port over
+    if os.name == "posix":  # elsewhere another program could take over the port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
-        listening.listen()  # whoever is told the address may ask before the server runs
+        listening.listen()  # requests may arrive before the server runs
     except OSError as error:
         listening.close()
         raise DataError(
-            f"server: expected a free port, found {port} taken ({error.strerror}). Give another "
+            f"server: expected a free port, found {port} in use ({error.strerror}). Give another "
             "--port."
         ) from None
     return listening
 
 
-def _config(gate: SecurityMiddleware) -> uvicorn.Config:
-    """Nothing is logged: patients' codes do not belong into a terminal's history."""
+def _config(app: SecurityMiddleware) -> uvicorn.Config:
+    """Return the settings; nothing is logged, because addresses contain patient codes."""
     return uvicorn.Config(
-        gate,
+        app,
         http="h11",
         ws="none",
         lifespan="off",

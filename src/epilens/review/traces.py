@@ -1,4 +1,4 @@
-"""Routes of the trace viewer: what a recording is, its screens, overview, events, and marks."""
+"""Routes of the trace viewer: recording, screens, overview, annotations, suggestions, marks."""
 
 from __future__ import annotations
 
@@ -16,46 +16,47 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.report.derivative import DISCLAIMER
-from epilens.review.display import MONTAGES, DisplaySettings, MontageRows, Screen, rows_of, screen
+from epilens.review.display import MONTAGES, DisplaySettings, Screen, montage_rows, render_screen
 from epilens.review.mark_store import MarkStore
 from epilens.review.recording_cache import CachedRecording, RecordingCache
 from epilens.review.server import json_response, read_json_body, static_page
 from epilens.review.session import Session
+from epilens.review.signals import OpenFile
 
-_SHORTEST_S, _LONGEST_S = 0.05, 120.0
-_MOST_COLUMNS = 8000
-_MOST_EVENTS = 2000
+_MIN_S, _MAX_S = 0.05, 120.0
+_MAX_COLUMNS = 8000
+_MAX_EVENTS = 2000
 
 
 def trace_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
-    """The viewer of a desk; `book` has the marks."""
+    """Return the routes of the trace viewer."""
     traces = Traces(RecordingCache(session), mark_store)
-    here = "/api/case/{code}/file/{name}"
+    prefix = "/api/case/{code}/file/{name}"
     return [
         Route("/trace", lambda request: static_page("trace")),
-        Route(f"{here}/about", traces.about),
-        Route(f"{here}/screen", traces.screen),
-        Route(f"{here}/overview", traces.overview),
-        Route(f"{here}/events", traces.events),
-        Route(f"{here}/suggestions", traces.suggestions),
+        Route(f"{prefix}/about", traces.about),
+        Route(f"{prefix}/screen", traces.screen),
+        Route(f"{prefix}/overview", traces.overview),
+        Route(f"{prefix}/events", traces.events),
+        Route(f"{prefix}/suggestions", traces.suggestions),
         Route("/api/case/{code}/marks", _get_marks(mark_store), methods=["GET"]),
         Route("/api/case/{code}/marks", _post_marks(mark_store), methods=["POST"]),
     ]
 
 
 class Traces:
-    """What the viewer asks for."""
+    """Handlers of the trace viewer."""
 
     def __init__(self, cache: RecordingCache, mark_store: MarkStore):
         self._cache, self._mark_store = cache, mark_store
 
     def _opened(self, request: Request) -> CachedRecording:
-        return self._cache.take(request.path_params["code"], request.path_params["name"])
+        return self._cache.get(request.path_params["code"], request.path_params["name"])
 
     def about(self, request: Request) -> Response:
-        """Rows of each montage, length, rate."""
+        """Return rows of each montage, length and rate."""
         opened = self._opened(request).opened
-        rows = {montage: told for montage in MONTAGES if (told := _rows(opened, montage))}
+        montages = {montage: _rows_to_json(opened, montage) for montage in MONTAGES}
         return json_response(
             {
                 "disclaimer": DISCLAIMER,
@@ -68,59 +69,60 @@ class Traces:
                 "bad": sorted(opened.bad),
                 "not_shown": opened.not_shown,
                 "contacts": list(opened.contacts),
-                "rows": rows,
+                "rows": {montage: rows for montage, rows in montages.items() if rows},
             }
         )
 
     def screen(self, request: Request) -> Response:
-        """A stretch, decimated: a head in JSON, then the values row by row."""
+        """Return an excerpt: a header in JSON, then the values row by row."""
         opened, query = self._opened(request).opened, request.query_params
         montage = query.get("montage", "recorded")
-        look = DisplaySettings(
+        settings = DisplaySettings(
             montage,
             _hertz(query.get("high", ""), opened.fs),
             _hertz(query.get("low", ""), opened.fs),
             _hertz(query.get("notch", ""), opened.fs),
         )
-        columns = round(_number(query.get("columns", "1000"), 16, _MOST_COLUMNS))
+        columns = round(_number(query.get("columns", "1000"), 16, _MAX_COLUMNS))
         start_s = _number(query.get("start", "0"), 0, opened.length_s)
-        seconds = _number(query.get("seconds", "10"), _SHORTEST_S, _LONGEST_S)
+        seconds = _number(query.get("seconds", "10"), _MIN_S, _MAX_S)
         bad = opened.bad
         if montage == "average":
             bad = bad | set(self._mark_store.read(request.path_params["code"]).bad)
-        rows = rows_of(opened, montage, bad)
-        with self._cache.foreground.first():
-            made = screen(opened, rows, look, (start_s, seconds), columns)
-        return _bytes(*_screen(made, rows))
+        rows = montage_rows(opened, montage, bad)
+        with self._cache.foreground.priority():
+            screen = render_screen(opened, rows, settings, (start_s, seconds), columns)
+        return _binary_response(_screen_header(screen), screen.values)
 
     def overview(self, request: Request) -> Response:
-        """Line length so far, (contact, bucket), in µV/s."""
+        """Return the line length so far, (contact, bucket), in µV/s."""
         overview = self._opened(request).overview
         values = overview.values()
-        head = {"share": overview.share, "problem": overview.problem, "buckets": overview.buckets}
-        return _bytes(head | {"rows": len(values)}, values)
+        header = {"share": overview.share, "problem": overview.problem, "buckets": overview.buckets}
+        return _binary_response(header | {"rows": len(values)}, values)
 
     def events(self, request: Request) -> Response:
-        """Annotations: shown on the screen, kept nowhere."""
-        found = self._opened(request).opened.events()
-        events = sorted(found, key=lambda event: event.onset_s)[:_MOST_EVENTS]
-        told = [
+        """Return annotations; they are shown and not stored."""
+        annotations = self._opened(request).opened.events()
+        events = sorted(annotations, key=lambda event: event.onset_s)[:_MAX_EVENTS]
+        trees = [
             {"onset_s": e.onset_s, "duration_s": e.duration_s, "text": e.text[:200]} for e in events
         ]
-        return json_response({"events": told, "left_off": len(found) - len(events)})
+        return json_response({"events": trees, "left_off": len(annotations) - len(events)})
 
     def suggestions(self, request: Request) -> Response:
-        """Onsets and bad contacts that the signal suggests, so far."""
-        told = self._opened(request).suggestions
+        """Return the onsets and bad contacts suggested so far."""
+        suggestions = self._opened(request).suggestions
         onsets = [
-            {"onset_s": one.onset_s, "sure": one.sure, "contacts": list(one.contacts)}
-            for one in told.onsets
+            {"onset_s": onset.onset_s, "sure": onset.sure, "contacts": list(onset.contacts)}
+            for onset in suggestions.onsets
         ]
         channels = [
-            {"channel": one.channel, "what": one.what, "words": one.words} for one in told.channels
+            {"channel": hint.channel, "what": hint.what, "words": hint.words}
+            for hint in suggestions.channels
         ]
-        tree = {"onsets": onsets, "channels": channels, "done": told.done}
-        return json_response(tree | {"share": told.share, "problem": told.problem})
+        tree = {"onsets": onsets, "channels": channels, "done": suggestions.done}
+        return json_response(tree | {"share": suggestions.share, "problem": suggestions.problem})
 
 
 def _get_marks(mark_store: MarkStore) -> Callable[[Request], Response]:
@@ -140,10 +142,10 @@ def _post_marks(mark_store: MarkStore) -> Any:
     return change
 
 
-def _rows(opened: Any, montage: str) -> dict[str, Any] | None:
-    """Names of the rows of a montage; None where the contacts allow none."""
+def _rows_to_json(opened: OpenFile, montage: str) -> dict[str, Any] | None:
+    """Return the rows of a montage; None where the contacts do not allow it."""
     try:
-        rows = rows_of(opened, montage)
+        rows = montage_rows(opened, montage)
     except DataError:
         return None
     return {
@@ -154,14 +156,20 @@ def _rows(opened: Any, montage: str) -> dict[str, Any] | None:
     }
 
 
-def _screen(made: Screen, rows: MontageRows) -> tuple[dict[str, Any], NDArray[np.float32]]:
-    head = {"start_s": made.start_s, "seconds": made.seconds, "per_column": made.per_column}
-    return head | {"rows": len(rows.names), "columns": made.values.shape[1]}, made.values
+def _screen_header(screen: Screen) -> dict[str, Any]:
+    rows, columns = screen.values.shape
+    return {
+        "start_s": screen.start_s,
+        "seconds": screen.seconds,
+        "per_column": screen.per_column,
+        "rows": rows,
+        "columns": columns,
+    }
 
 
-def _bytes(head: dict[str, Any], values: NDArray[np.float32]) -> Response:
-    """Length of the head, the head, then little-endian floats, each at a multiple of four bytes."""
-    text = json.dumps(head).encode()
+def _binary_response(header: dict[str, Any], values: NDArray[np.float32]) -> Response:
+    """Return header length, header and little-endian floats, each aligned to four bytes."""
+    text = json.dumps(header).encode()
     text += b" " * (-len(text) % 4)
     body = np.ascontiguousarray(values, "<f4").tobytes()
     return Response(
@@ -169,16 +177,16 @@ def _bytes(head: dict[str, Any], values: NDArray[np.float32]) -> Response:
     )
 
 
-def _number(text: str, least: float, most: float) -> float:
+def _number(text: str, lowest: float, highest: float) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not least <= number <= most:
-        raise DataError(f"request: expected a number from {least:g} to {most:g}, found another.")
+    if not lowest <= number <= highest:
+        raise DataError(f"request: expected {lowest:g} to {highest:g}, found another value.")
     return number
 
 
 def _hertz(text: str, fs: float) -> float | None:
-    """A frequency; empty: none."""
+    """Return a frequency; empty: None."""
     return _number(text, 0.01, fs) if text else None

@@ -1,4 +1,4 @@
-// What every page needs: elements made of text alone, and requests that carry errors as sentences.
+// For every page: elements made of text alone, and requests whose errors are sentences.
 
 export function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -11,34 +11,32 @@ export function el(tag, attributes, ...children) {
   return node;
 }
 
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(status, text) { super(text); this.status = status; }
 }
 
-async function checked(answer) {
-  if (answer.ok) return answer;
-  let text = `The server answered ${answer.status}.`;
-  try { text = (await answer.json()).error; } catch { /* no JSON: keep the number */ }
-  throw new Refused(answer.status, text);
+async function checked(response) {
+  if (response.ok) return response;
+  let text = `The server answered ${response.status}.`;
+  try { text = (await response.json()).error; } catch { /* no JSON: keep the number */ }
+  throw new RequestError(response.status, text);
 }
 
-export async function ask(path, signal) {
+export async function getJson(path, signal) {
   return (await checked(await fetch(path, { signal }))).json();
 }
 
-export async function askBytes(path, signal) {
-  return (await checked(await fetch(path, { signal })));
+export async function getBytes(path, signal) {
+  return checked(await fetch(path, { signal }));
 }
 
-export async function send(path, tree) {
-  const answer = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(tree) });
-  return (await checked(answer)).json();
+export async function postJson(path, tree) {
+  const response = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(tree) });
+  return (await checked(response)).json();
 }
 
-export function show(problem) {
-  const place = document.getElementById('problem');
-  place.textContent = problem ? String(problem.message || problem) : '';
-  place.hidden = !problem;
+export function showProblem(problem) {
+  const box = document.getElementById('problem');
+  box.textContent = problem ? String(problem.message || problem) : '';
+  box.hidden = !problem;
 }
-
-export function address(...parts) { return parts.map(encodeURIComponent).join('/'); }

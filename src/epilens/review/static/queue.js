@@ -1,73 +1,73 @@
-// On the index: who is to be read, and the batch that ranks all patients in the background.
-import { ask, el, send, show } from './page.js';
-import { choiceOptions } from './choices.js';
+// On the index: patients awaiting review, and the batch that ranks all patients in the background.
+import { getJson, el, postJson, showProblem } from './page.js';
+import { rankerOptions } from './rankers.js';
 
-function words(one) {
-  const told = [];
-  if (one.problem) told.push(el('span', { class: 'problem' }, one.problem));
-  if (one.running) told.push('running …');
-  else if (one.run) told.push(`run ${one.run} is there`);
-  else told.push(one.runs ? 'no run succeeded' : 'not run');
-  if (one.batch && one.batch.kind === 'failed') told.push(el('span', { class: 'problem' }, `batch: ${one.batch.problem}`));
-  if (one.signers.length) told.push(`signed by ${one.signers.map((s) => s.reader).join(', ')}`);
-  else told.push(el('strong', {}, 'to be read'));
-  if (one.drafts) told.push(`${one.drafts} draft${one.drafts > 1 ? 's' : ''}`);
-  for (const found of one.agreement) told.push(`${found.what}: κ ${found.kappa === null ? 'not defined' : found.kappa.toFixed(2)}`);
-  return told;
+function describe(patient) {
+  const lines = [];
+  if (patient.problem) lines.push(el('span', { class: 'problem' }, patient.problem));
+  if (patient.running) lines.push('running …');
+  else if (patient.run) lines.push(`run ${patient.run} finished`);
+  else lines.push(patient.runs ? 'no run succeeded' : 'not run');
+  if (patient.batch && patient.batch.kind === 'failed') lines.push(el('span', { class: 'problem' }, `batch: ${patient.batch.problem}`));
+  if (patient.signers.length) lines.push(`signed by ${patient.signers.map((s) => s.reader).join(', ')}`);
+  else lines.push(el('strong', {}, 'awaiting review'));
+  if (patient.drafts) lines.push(`${patient.drafts} draft${patient.drafts > 1 ? 's' : ''}`);
+  for (const agreement of patient.agreement) lines.push(`${agreement.what}: κ ${agreement.kappa === null ? 'not defined' : agreement.kappa.toFixed(2)}`);
+  return lines;
 }
 
-function drawPatient(one) {
-  const cell = document.getElementById(`state-${one.code}`);
+function drawPatient(patient) {
+  const cell = document.getElementById(`state-${patient.code}`);
   if (!cell) return;
-  const link = el('a', { href: `patient?${new URLSearchParams({ case: one.code })}` }, 'Run and read');
-  let place = cell.querySelector('.state');
-  if (!place) { place = el('div', { class: 'state' }); cell.append(place); }
-  place.replaceChildren(...words(one).map((text) => el('div', {}, text)), el('div', {}, link));
+  const link = el('a', { href: `patient?${new URLSearchParams({ case: patient.code })}` }, 'Run and read');
+  let box = cell.querySelector('.state');
+  if (!box) { box = el('div', { class: 'state' }); cell.append(box); }
+  box.replaceChildren(...describe(patient).map((text) => el('div', {}, text)), el('div', {}, link));
 }
 
-// Who is to be read comes first; among them the order stays.
+// Patients awaiting review come first; otherwise the order stays.
 function sort(patients) {
-  const unread = new Map(patients.map((one) => [`case-${one.code}`, one.signers.length ? 1 : 0]));
+  const unread = new Map(patients.map((patient) => [`case-${patient.code}`, patient.signers.length ? 1 : 0]));
   const body = document.getElementById('cases');
   const rows = [...body.rows];
   const sorted = [...rows].sort((a, b) => (unread.get(a.id) ?? 0) - (unread.get(b.id) ?? 0));
   if (sorted.some((row, i) => row !== rows[i])) body.append(...sorted);
 }
 
-function drawBatch(told, choices) {
-  const place = document.getElementById('batch');
-  const rows = told.patients.map((one) => one.batch).filter(Boolean);
+function drawBatch(queue, isFirst) {
+  const box = document.getElementById('batch');
+  const rows = queue.patients.map((patient) => patient.batch).filter(Boolean);
   const count = (kind) => rows.filter((row) => row.kind === kind).length;
   const left = count('waiting') + count('running');
-  const sums = `${count('done')} done, ${count('kept')} kept, ${count('failed')} failed, ${left} to come`;
-  document.getElementById('queue').textContent = `${told.unread} of ${told.patients.length} patients are to be read.`;
-  place.querySelector('#batch-state').textContent = rows.length ? (told.batch.running ? `Running: ${sums}.` : left ? `Stopped: ${sums}.` : `Over: ${sums}.`) : '';
-  place.querySelector('#batch-start').hidden = told.batch.running;
-  place.querySelector('#batch-start').textContent = left && !told.batch.running ? 'Resume batch' : 'Run all patients';
-  place.querySelector('#batch-stop').hidden = !told.batch.running;
-  if (choices && told.batch.choice) place.querySelector('select').value = told.batch.choice;
+  const sums = `${count('done')} done, ${count('kept')} unchanged, ${count('failed')} failed, ${left} waiting`;
+  document.getElementById('queue').textContent = `${queue.unread} patient${queue.unread === 1 ? '' : 's'} awaiting review`;
+  box.querySelector('#batch-state').textContent = rows.length ? (queue.batch.running ? `Running: ${sums}.` : left ? `Stopped: ${sums}.` : `Finished: ${sums}.`) : '';
+  box.querySelector('#batch-start').hidden = queue.batch.running;
+  box.querySelector('#batch-start').textContent = left && !queue.batch.running ? 'Resume batch' : 'Run all patients';
+  box.querySelector('#batch-stop').hidden = !queue.batch.running;
+  if (isFirst && queue.batch.choice) box.querySelector('select').value = queue.batch.choice;
 }
 
-async function load(choices) {
-  const told = await ask('api/queue');
-  told.patients.forEach(drawPatient);
-  sort(told.patients);
-  drawBatch(told, choices);
-  document.documentElement.dataset.batch = told.batch.running ? 'running' : 'over';
-  const busy = told.batch.running || told.patients.some((one) => one.running);
-  setTimeout(() => load().catch(show), busy ? 700 : 5000);
+async function load(isFirst) {
+  const queue = await getJson('api/queue');
+  queue.patients.forEach(drawPatient);
+  sort(queue.patients);
+  drawBatch(queue, isFirst);
+  document.documentElement.dataset.batch = queue.batch.running ? 'running' : 'over';
+  const busy = queue.batch.running || queue.patients.some((patient) => patient.running);
+  setTimeout(() => load().catch(showProblem), busy ? 700 : 5000);
 }
 
 async function change(act) {
   const choice = document.querySelector('#batch select').value;
-  try { await send('api/batch', { act, choice }); show(); } catch (problem) { show(problem); }
+  try { await postJson('api/batch', { act, choice }); showProblem(); } catch (problem) { showProblem(problem); }
 }
 
-export async function queue(place) {
+export async function showQueue(place) {
   place.replaceChildren(el('p', { id: 'queue' }), el('div', { id: 'batch', class: 'batch panel' }, el('strong', {}, 'Batch'),
     el('label', {}, 'Rank by ', el('select', {})), el('button', { id: 'batch-start', onclick: () => change('start') }, 'Run all patients'),
     el('button', { id: 'batch-stop', hidden: true, onclick: () => change('stop') }, 'Stop after this patient'), el('span', { id: 'batch-state', role: 'status' })));
-  const choices = await ask('api/choices');
-  place.querySelector('select').replaceChildren(...choiceOptions(choices));
-  await load(choices);
+  const rankers = await getJson('api/choices');
+  place.querySelector('select').replaceChildren(...rankerOptions(rankers));
+  await load(true);
 }

@@ -1,19 +1,19 @@
-// Marks and their way to the disk: every click is sent, one after the other; a stale one is refused.
-import { ask, send, show as showProblem } from './page.js';
+// Marks: every change is sent to the server, one after the other; an outdated one is refused.
+import { getJson, postJson, showProblem } from './page.js';
 import { changed, onsets, query, state } from './trace_state.js';
 
 const path = () => `api/case/${encodeURIComponent(query().get('case') || '')}/marks`;
 let sending = false, waiting = false;
 
-function take(marks) {
+function adopt(marks) {
   state.marks = { revision: marks.revision, files: marks.files, bad: marks.bad };
   if (state.chosen >= onsets().length) state.chosen = onsets().length - 1;
 }
 
-function told(text) { document.getElementById('saved').textContent = text; }
+function showStatus(text) { document.getElementById('saved').textContent = text; }
 
 export async function load() {
-  take(await ask(path()));
+  adopt(await getJson(path()));
   changed();
 }
 
@@ -21,19 +21,19 @@ async function save() {
   changed();
   if (sending) { waiting = true; return; }
   sending = true;
-  told('saving …');
+  showStatus('saving …');
   try {
     do {
       waiting = false;
-      const answer = await send(path(), state.marks);
-      if (waiting) state.marks.revision = answer.revision; else take(answer);
+      const answer = await postJson(path(), state.marks);
+      if (waiting) state.marks.revision = answer.revision; else adopt(answer);
     } while (waiting);
-    told(`saved, revision ${state.marks.revision}`);
+    showStatus(`saved, revision ${state.marks.revision}`);
     showProblem(null);
   } catch (problem) {
     waiting = false;
-    told('not saved');
-    const again = problem.status ? ' What was saved before is shown.' : ' Is the server still running? Nothing was saved.';
+    showStatus('not saved');
+    const again = problem.status ? ' The saved marks are shown.' : ' Is the server still running? Nothing was saved.';
     showProblem(`${problem.message}${again}`);
     if (problem.status) await load().catch(() => {});
   } finally {
@@ -42,14 +42,14 @@ async function save() {
   }
 }
 
-// Another tab may have changed something: look when nothing is on its way.
+// Another tab may have changed something: check when nothing is being sent.
 export function watch() {
   const look = async () => {
     if (sending || document.hidden) return;
     try {
-      const marks = await ask(path());
-      if (!sending && marks.revision !== state.marks.revision) { take(marks); told(`another tab changed this: revision ${marks.revision}`); changed(); }
-    } catch { told('the server does not answer'); }
+      const marks = await getJson(path());
+      if (!sending && marks.revision !== state.marks.revision) { adopt(marks); showStatus(`another tab changed this: revision ${marks.revision}`); changed(); }
+    } catch { showStatus('the server does not answer'); }
   };
   setInterval(look, 2500);
   window.addEventListener('focus', look);
@@ -74,7 +74,7 @@ export function addOnset(onset_s, made_from) {
   return save();
 }
 
-// While it is dragged nothing is sent; `done` sends it.
+// Nothing is sent while dragging; `done` sends it.
 export function moveOnset(index, onset_s, done) {
   const file = withFile(), mark = file.onsets[index];
   mark.onset_s = rounded(onset_s);
@@ -91,9 +91,9 @@ export function changeOnset(index, change) { Object.assign(withFile().onsets[ind
 
 export function toggleFirst(names) {
   const mark = onsets()[state.chosen];
-  if (!mark) { showProblem('Choose or mark an onset first, then click the contacts in the order in which they began.'); return undefined; }
-  const there = names.every((name) => mark.first.includes(name));
-  const first = there ? mark.first.filter((name) => !names.includes(name)) : [...mark.first, ...names.filter((name) => !mark.first.includes(name))];
+  if (!mark) { showProblem('Choose or mark an onset first, then click the contacts in order.'); return undefined; }
+  const isComplete = names.every((name) => mark.first.includes(name));
+  const first = isComplete ? mark.first.filter((name) => !names.includes(name)) : [...mark.first, ...names.filter((name) => !mark.first.includes(name))];
   return changeOnset(state.chosen, { first });
 }
 

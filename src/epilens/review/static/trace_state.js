@@ -1,4 +1,4 @@
-// What the viewer shows and what is marked; whoever draws listens.
+// State of the viewer; functions that draw listen to its changes.
 
 export const GUTTER = () => (window.innerWidth < 820 ? 50 : 74);
 export const SECONDS = [2, 5, 10, 15, 20, 30, 60];
@@ -11,22 +11,22 @@ export const state = {
 };
 
 const listeners = [];
-export function listen(what) { listeners.push(what); }
-export function changed() { for (const what of listeners) what(); }
+export function listen(listener) { listeners.push(listener); }
+export function changed() { for (const listener of listeners) listener(); }
 
 export function query() { return new URLSearchParams(window.location.search); }
-export function place() {
-  const asked = query();
-  return `api/case/${encodeURIComponent(asked.get('case') || '')}/file/${encodeURIComponent(asked.get('file') || '')}`;
+export function fileUrl() {
+  const parameters = query();
+  return `api/case/${encodeURIComponent(parameters.get('case') || '')}/file/${encodeURIComponent(parameters.get('file') || '')}`;
 }
 
 export function rows() { return state.about.rows[state.montage]; }
 
-// What the traces call a contact of this recording.
-export function called(name) {
+// Short name of a contact of this recording, as on the traces.
+export function shortName(name) {
   const { names, shown } = state.about.rows.recorded;
-  const at = names.indexOf(name);
-  return at < 0 ? name : shown[at];
+  const index = names.indexOf(name);
+  return index < 0 ? name : shown[index];
 }
 
 export function onsets() { return (state.marks.files[state.about.name] || { onsets: [] }).onsets; }
@@ -42,11 +42,11 @@ export function show(start) {
 }
 
 export function zoom(seconds, around) {
-  const wanted = Math.min(60, Math.max(2, seconds));
-  const at = around === undefined ? state.start + state.seconds / 2 : around;
-  const share = (at - state.start) / state.seconds;
-  state.seconds = wanted;
-  show(at - share * wanted);
+  const length = Math.min(60, Math.max(2, seconds));
+  const center = around === undefined ? state.start + state.seconds / 2 : around;
+  const share = (center - state.start) / state.seconds;
+  state.seconds = length;
+  show(center - share * length);
 }
 
 export function clock(s) {
