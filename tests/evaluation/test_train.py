@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from epilens.core.decisions import select_threshold
 from epilens.core.errors import ModelError
-from epilens.evaluation.member_cache import parts_beside
+from epilens.evaluation.member_cache import member_folder
 from epilens.evaluation.splits import stratified_folds
 from epilens.evaluation.train import train
 from epilens.evidence.files import Cohort
@@ -176,12 +176,12 @@ def test_a_stopped_training_goes_on_member_by_member(method, cohort, tmp_path, r
     def stop(note, steps):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), parts_beside(out) as parts:
+    with pytest.raises(KeyboardInterrupt), member_folder(out) as parts:
         train(PLAN, cohort, stop, method, parts=parts)
     (half,) = tmp_path.glob(".model.epilens-members")
     assert len(list(half.glob("*.part"))) == 1
     notes = []
-    with parts_beside(out) as parts:
+    with member_folder(out) as parts:
         resumed = train(PLAN, cohort, lambda note, steps: notes.append(note), method, parts=parts)
         assert contents(save_model(resumed, out)) == expected
     assert [note.endswith(" kept") for note in notes] == [True] + [False] * (len(notes) - 1)
@@ -196,7 +196,7 @@ def test_a_damaged_or_foreign_part_is_fitted_again(lens, cohort, tmp_path, damag
         content = bytearray(part.read_bytes())
         content[len(content) // 2] ^= 1
         part.write_bytes(bytes(content) if damage is None else damage)
-    with parts_beside(out) as parts:
+    with member_folder(out) as parts:
         again = train(PLAN, cohort, lambda note, steps: notes.append(note), parts=parts)
     assert not any(note.endswith("kept") for note in notes)
     assert again.threshold == lens.threshold
@@ -206,14 +206,14 @@ def test_parts_of_other_settings_are_not_used(cohort, tmp_path):
     out, notes = tmp_path / "model", []
     train_and_stop(cohort, out)
     other = PLAN.override(splits={"seed": 7})
-    with parts_beside(out) as parts:
+    with member_folder(out) as parts:
         train(other, cohort, lambda note, steps: notes.append(note), parts=parts)
     assert not any(note.endswith("kept") for note in notes)
 
 
 def train_and_stop(cohort, out):
     """All parts are there, but no model was written of them."""
-    with suppress(KeyboardInterrupt), parts_beside(out) as parts:
+    with suppress(KeyboardInterrupt), member_folder(out) as parts:
         train(PLAN, cohort, parts=parts)
         raise KeyboardInterrupt
 

@@ -14,7 +14,7 @@ from epilens.evidence.describe import describe
 from epilens.evidence.files import (
     SUFFIX,
     attributes_of,
-    damage_in_store,
+    first_corrupt_chunk,
     key_of,
     open_cohort,
     open_cube,
@@ -67,9 +67,9 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path):
 
 def test_a_flipped_bit_of_an_array_is_refused_with_the_file_s_name(tmp_path):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
-    assert damage_in_store(path) == ""
+    assert first_corrupt_chunk(path) == ""
     flip(path, offset_of(path, "x/0.0.0.0") + 1000)
-    assert damage_in_store(path) == "x/0.0.0.0 is not as it was written"
+    assert first_corrupt_chunk(path) == "x/0.0.0.0 is not as it was written"
     message = (
         r"sub-01\.zarr\.zip: expected a store that is whole, found a damaged one \(x/0\.0\.0\.0"
     )
@@ -100,7 +100,7 @@ def without(path, gone):
 def test_a_piece_that_is_gone_is_named_and_not_zero(tmp_path, gone):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
     without(path, {gone})
-    assert damage_in_store(path) == f"{gone} is missing"
+    assert first_corrupt_chunk(path) == f"{gone} is missing"
     with pytest.raises(
         CubeError, match=f"found a damaged one .{gone} is missing.*epilens describe"
     ):
@@ -110,7 +110,7 @@ def test_a_piece_that_is_gone_is_named_and_not_zero(tmp_path, gone):
 def test_labels_that_are_gone_do_not_make_a_patient_without_labels(tmp_path):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
     without(path, {"is_ez/0", "is_ez/.zarray", "is_ez/.zattrs"})
-    assert "is missing" in damage_in_store(path)
+    assert "is missing" in first_corrupt_chunk(path)
     with pytest.raises(CubeError, match="is_ez/0 is missing"):
         open_cube(path)
 

@@ -37,7 +37,7 @@ def train(
     running it again resumes.
     """
     from epilens.compute.dask import progress_on
-    from epilens.evaluation.member_cache import parts_beside
+    from epilens.evaluation.member_cache import member_folder
     from epilens.evaluation.train import train as make
     from epilens.evidence.files import open_cohort
     from epilens.io.remote import display_path, writable
@@ -48,7 +48,7 @@ def train(
     with writable(out) as place:
         check_place(place, force)
         cohort = open_cohort(cubes)
-        with parts_beside(out) as parts:
+        with member_folder(out) as parts:
             with progress_on(cluster, "training") as tick:
                 model = make(settings, cohort, tick, method, jobs, parts=parts)
             save_model(model, place, force)

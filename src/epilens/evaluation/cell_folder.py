@@ -1,4 +1,4 @@
-"""A cell on disk: what one method, seed and fold left behind, sealed by digests of its files."""
+"""The folder of a cell: results of one method, seed and fold, with a SHA-256 of every file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ KIND, RECOGNISE_GLOBS = "a cell", (_RECORD, _LEDGER, _HISTORY, _OWN_SCORES, _CHE
 
 @dataclass(frozen=True)
 class CellFolder:
-    """What one method, seed and fold left behind."""
+    """The results of one method, seed and fold."""
 
     path: Path
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """Key, resolved inputs, threshold and notes: `cell.json`; empty where it is not whole."""
+        """Key, resolved inputs, threshold and notes: `cell.json`; empty if it cannot be read."""
         try:
             record = load_json(self.path / _RECORD)
         except (OSError, ValueError):
@@ -42,8 +42,8 @@ class CellFolder:
         return record if isinstance(record, dict) else {}
 
     @property
-    def whole(self) -> bool:
-        """Whether every file of it is as it was written."""
+    def is_intact(self) -> bool:
+        """Whether no file is missing or changed."""
         return not first_corrupt(self.path)
 
     @property
@@ -69,7 +69,7 @@ class CellFolder:
 
     @property
     def threshold_scores(self) -> pd.DataFrame | None:
-        """Scores on which the method itself chose its threshold; None: none that can be read."""
+        """Scores on which the method chose its threshold; None if there are none to read."""
         try:
             return pd.read_parquet(self.path / _OWN_SCORES, columns=OWN_SCORES)
         except (OSError, ValueError):
@@ -83,7 +83,7 @@ class CellFolder:
         weights: Mapping[str, Any],
         threshold_scores: pd.DataFrame | None = None,
     ) -> None:
-        """Write the cell, whole or not at all."""
+        """Write the cell atomically."""
         from safetensors.numpy import save
 
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
@@ -99,7 +99,7 @@ class CellFolder:
             (folder / _RECORD).write_text(text, encoding="utf-8")
 
     def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
-        """Write the cell with all that another one left behind, but record and ledger."""
+        """Write the cell with the files of another one, but its own record and ledger."""
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
         with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
             for name in (_HISTORY, _OWN_SCORES, _CHECKPOINT):

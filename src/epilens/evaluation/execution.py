@@ -58,7 +58,7 @@ class Cell:
 
 def finished(cell: Cell) -> bool:
     """Whether the cell was written from the same inputs before, and is as it was written."""
-    return cell.folder.record.get("key") == cell.key and cell.folder.whole
+    return cell.folder.record.get("key") == cell.key and cell.folder.is_intact
 
 
 def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:

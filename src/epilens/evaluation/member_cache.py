@@ -1,7 +1,7 @@
-"""Parts of a model that is being trained, kept until it is whole: a stopped training goes on.
+"""Members of a model in training, stored until the model is written: training can be resumed.
 
-A part is a file beside the model's place, named by a digest of all that it was fitted from. It is
-tensors and JSON behind their own digest: what is damaged is fitted again.
+A member is a file next to the model, named by a digest of everything it was fitted from. It
+contains tensors and JSON after their SHA-256: a damaged member is fitted again.
 """
 
 from __future__ import annotations
@@ -31,56 +31,56 @@ _DIGITS = 64
 
 
 @dataclass(frozen=True)
-class Done:
-    """What was fitted, and p_nez of the patients that it never saw."""
+class FittedMember:
+    """A fitted member, and p_nez of the patients that were held out."""
 
     part: Predictor
     p_nez: Mapping[str, Floats]
     descriptors: tuple[str, ...] = ()
-    """Of the patients that it was fitted on."""
+    """Descriptors of the patients that it was fitted on."""
 
 
 @contextmanager
-def parts_beside(model: str | Path) -> Generator[Path]:
-    """A hidden folder for the parts of a model that is to be written to this place, or URL.
+def member_folder(model: str | Path) -> Generator[Path]:
+    """Yield a hidden folder for the members of a model that is written to this path or URL.
 
-    It is gone when the model is written; after an error or a kill it is there for the next attempt.
+    It is removed when the model is written; after an error or a kill the next attempt uses it.
     """
-    with _alone_beside(model) as place:
-        claim_output(place, KIND, (f"*{SUFFIX}",))
-        remove_leftovers(place)
-        whole = False
+    with _locked_folder(model) as folder:
+        claim_output(folder, KIND, (f"*{SUFFIX}",))
+        remove_leftovers(folder)
+        is_finished = False
         try:
-            yield place
-            whole = True
+            yield folder
+            is_finished = True
         finally:
-            if whole or not any(place.glob(f"*{SUFFIX}")):
-                shutil.rmtree(place, ignore_errors=True)
+            if is_finished or not any(folder.glob(f"*{SUFFIX}")):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _alone_beside(model: str | Path) -> Generator[Path]:
+def _locked_folder(model: str | Path) -> Generator[Path]:
     if url_of(model):
-        with writable(join(model, MEMBERS)) as place:
-            yield place
+        with writable(join(model, MEMBERS)) as folder:
+            yield folder
     else:
         model = Path(model)
         with lock_path(model):
             yield model.with_name(f".{model.name}.epilens-members")
 
 
-def keep(folder: Path, key: str, done: Done) -> None:
-    """Write a part, whole or not at all."""
-    tensors = {f"p_nez:{name}": np.asarray(p, order="C") for name, p in done.p_nez.items()}
-    tensors |= {f"part:{name}": tensor for name, tensor in done.part.tensors().items()}
-    spec = json.dumps({"spec": done.part.spec(), "descriptors": done.descriptors})
+def save_member(folder: Path, key: str, member: FittedMember) -> None:
+    """Write a member atomically."""
+    tensors = {f"p_nez:{name}": np.asarray(p, order="C") for name, p in member.p_nez.items()}
+    tensors |= {f"part:{name}": tensor for name, tensor in member.part.tensors().items()}
+    spec = json.dumps({"spec": member.part.spec(), "descriptors": member.descriptors})
     content = save(tensors, {"spec": spec})
     digest = hashlib.sha256(content).hexdigest().encode()
     write_bytes_atomically(folder / f"{key}{SUFFIX}", digest + content)
 
 
-def kept(folder: Path, key: str, method: str) -> Done | None:
-    """A part that was fitted before; None where there is none that is whole."""
+def load_member(folder: Path, key: str, method: str) -> FittedMember | None:
+    """Read a member that was fitted before; None if there is none, or a damaged one."""
     try:
         written = (folder / f"{key}{SUFFIX}").read_bytes()
         digest, content = written[:_DIGITS], written[_DIGITS:]
@@ -95,6 +95,6 @@ def kept(folder: Path, key: str, method: str) -> Done | None:
     own = {n.removeprefix("part:"): t for n, t in tensors.items() if n[:5] == "part:"}
     layout = Layout(method, spec["spec"], tuple(spec["descriptors"]))
     try:
-        return Done(part_of(method).opener.open(own, layout), p_nez, layout.descriptors)
+        return FittedMember(part_of(method).opener.open(own, layout), p_nez, layout.descriptors)
     except (ValueError, KeyError, RuntimeError):  # of another version
         return None

@@ -26,7 +26,7 @@ from epilens.evaluation.splits import (
     split_digest,
     stratified_folds,
 )
-from epilens.evidence.files import Cohort, key_of, place_of
+from epilens.evidence.files import Cohort, key_of, store_path
 from epilens.io.outputs import locked_output
 from epilens.io.remote import download, local_files, writable
 from epilens.io.urls import join
@@ -232,7 +232,7 @@ def _cells(
 
 def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
     """Key of each patient's cube, or of the store beside it that a method reads."""
-    local_files(place_of(cohort.path(patient), beside) for patient in patients)
+    local_files(store_path(cohort.path(patient), beside) for patient in patients)
     return {patient: key_of(cohort.path(patient), beside) for patient in patients}
 
 

@@ -22,7 +22,7 @@ from epilens.core.provenance import digest_of
 from epilens.core.types import Bools, Floats
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.execution import one_thread, open_once
-from epilens.evaluation.member_cache import Done, keep, kept
+from epilens.evaluation.member_cache import FittedMember, load_member, save_member
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
@@ -87,8 +87,8 @@ def train(
     jobs : int
         Processes; the result is the same however many there are.
     parts : Path, optional
-        Folder (`member_cache.parts_beside`) that stores members as they are fitted. Members from an
-        earlier attempt are not fitted again.
+        Folder (`member_cache.member_folder`) that stores members as they are fitted. Members from
+        an earlier attempt are not fitted again.
 
     Returns
     -------
@@ -149,11 +149,13 @@ def train(
 
 def _all(
     tasks: Sequence[Task], jobs: int, parts: Path | None, tick: Progress
-) -> Iterator[tuple[Task, Done]]:
+) -> Iterator[tuple[Task, FittedMember]]:
     """What was fitted before, then what is fitted now, each kept as soon as it is there."""
     todo = []
     for task in tasks:
-        before = None if parts is None or not task.key else kept(parts, task.key, task.method)
+        before = (
+            None if parts is None or not task.key else load_member(parts, task.key, task.method)
+        )
         if before is None:
             todo.append(task)
         else:
@@ -161,12 +163,12 @@ def _all(
             tick(f"{task.title} kept")
     for task, result in map_jobs(_fit, todo, jobs, lambda task: task.title):
         if parts is not None and task.key:
-            keep(parts, task.key, result)
+            save_member(parts, task.key, result)
         yield task, result
         tick(task.title)
 
 
-def _fit(task: Task) -> Done:
+def _fit(task: Task) -> FittedMember:
     """Fit one part on one thread, and score the held-out patients."""
     store = METHODS[task.method].input
     with one_thread():
@@ -185,7 +187,7 @@ def _fit(task: Task) -> Done:
             )
         part = make()
         p_nez = {cube.attrs["patient"]: part.p_nez(blind(cube)) for cube in out}
-        return Done(part, p_nez, tuple(fit[0]["descriptor"].values.tolist()))
+        return FittedMember(part, p_nez, tuple(fit[0]["descriptor"].values.tolist()))
 
 
 def _out_of_fold(
@@ -193,7 +195,7 @@ def _out_of_fold(
     fold: str,
     kind: ModelKind,
     seeds: Sequence[int],
-    done: Mapping[tuple[str, int, str], Done],
+    done: Mapping[tuple[str, int, str], FittedMember],
 ) -> Floats:
     """Mean score of a patient by the members that never fitted it."""
     scores = []
@@ -204,7 +206,7 @@ def _out_of_fold(
 
 
 def _members(
-    kind: ModelKind, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], Done]
+    kind: ModelKind, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], FittedMember]
 ) -> tuple[Member, ...]:
     fits = dict.fromkeys((task.seed, task.fold) for task in tasks)
     return tuple(

@@ -1,9 +1,9 @@
-"""Patients on disk: the cube, and what lies beside it, one zip file each.
+"""Patients on disk: the cube and the stores next to it, one zip file each.
 
 CUBES/sub-01.zarr.zip, CUBES/{features,traces,signals}/sub-01.zarr.zip: zarr stores that
-any reader of zarr opens, e.g. `xarray.open_zarr(zarr.storage.ZipStore(path, mode="r"))`. One rename
-makes a file whole, every piece carries a CRC-32 and a sum that is faster to check (its comment in
-the zip file), and the same content gives the same bytes.
+any reader of zarr opens, e.g. `xarray.open_zarr(zarr.storage.ZipStore(path, mode="r"))`. A file is
+written atomically, every chunk has a CRC-32 and a faster checksum (its comment in the zip file),
+and the same content gives the same bytes.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
     from zarr.abc.store import ByteRequest
 
 _ATTRIBUTES, _METADATA = ".zattrs", ".zmetadata"
-"""The first piece of every file of ours, and the one that describes all others."""
+"""The first file in the zip file of a store, and the one that describes all others."""
 _BLOCK = 4096
-"""Words of 8 bytes that are added up together."""
+"""Number of 8-byte words per partial sum of the checksum."""
 
 
 def save(cube: xr.Dataset, path: str | Path) -> Path:
-    """Write a cube; a kill leaves the old one, the new one, or none."""
+    """Write a cube atomically."""
     return save_store(check(cube), path)
 
 
 def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
-    """Write any dataset as a zarr store (format 2) in a zip file, whole or not at all.
+    """Write any dataset atomically, as a zarr store (format 2) in a zip file.
 
-    An array is one piece, unless its encoding asks for `chunks`. Nothing is compressed: noise is
-    not worth it.
+    An array is one chunk, unless its encoding asks for `chunks`. Nothing is compressed, because
+    noise compresses badly.
     """
-    pieces: dict[str, Buffer] = {}
-    store, attributes = MemoryStore(pieces), dict(dataset.attrs)
+    chunks: dict[str, Buffer] = {}
+    store, attributes = MemoryStore(chunks), dict(dataset.attrs)
     if on_axes := [str(name) for name in dataset.coords if name not in dataset.dims]:
         attributes["coordinates"] = " ".join(on_axes)
     group = zarr.create_group(store, zarr_format=2, attributes=attributes)
@@ -71,24 +71,24 @@ def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
             filters=None,
             fill_value=None,
             attributes={"_ARRAY_DIMENSIONS": [str(axis) for axis in variable.dims]},
-            config={"write_empty_chunks": True},  # a piece that is not there is a damage
+            config={"write_empty_chunks": True},  # a missing chunk is an error
         )
     zarr.consolidate_metadata(store, zarr_format=2)
     with (
-        replace_file(check_own_file(path, _ATTRIBUTES)) as place,
-        zipfile.ZipFile(place, "w") as file,
+        replace_file(check_own_file(path, _ATTRIBUTES)) as hidden,
+        zipfile.ZipFile(hidden, "w") as file,
     ):
-        for name in sorted(pieces):
-            info, content = zipfile.ZipInfo(name), pieces.pop(name).to_bytes()
-            info.comment = _sum_of(content)
+        for name in sorted(chunks):
+            info, content = zipfile.ZipInfo(name), chunks.pop(name).to_bytes()
+            info.comment = _fast_checksum(content)
             file.writestr(info, content)
     return Path(path)
 
 
-def _sum_of(content: bytes) -> bytes:
-    """Eight digits that change with the content, twenty times faster than its CRC-32.
+def _fast_checksum(content: bytes) -> bytes:
+    """A checksum of eight hexadecimal digits, twenty times faster than CRC-32.
 
-    Words of 8 bytes are added up in blocks; the sums, and what is left, go through CRC-32.
+    It is the CRC-32 of the sums of blocks of 8-byte words, and of the remaining bytes.
     """
     words = np.frombuffer(content, "<u8", len(content) // 8)
     whole = len(words) // _BLOCK * _BLOCK
@@ -96,8 +96,8 @@ def _sum_of(content: bytes) -> bytes:
     return b"%08x" % zlib.crc32(content[8 * whole :], zlib.crc32(sums.astype("<u8").tobytes()))
 
 
-class _Pieces(ZipStore):
-    """A zip file in which a piece that is damaged or gone is an error that names the file."""
+class _CheckedZipStore(ZipStore):
+    """A zip store in which a damaged or missing chunk is an error that names the file."""
 
     def __init__(self, path: Path):
         _check_file(path)
@@ -105,45 +105,43 @@ class _Pieces(ZipStore):
         with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as file:
             self._infos = {info.filename: info for info in file.infolist()}
 
-    def _piece(self, key: str) -> bytes | None:
-        """A piece by its own sum; None where it has none and CRC-32 must do."""
+    def _read_checked(self, key: str) -> bytes | None:
+        """A chunk, checked by the fast checksum; None for one without, which CRC-32 checks."""
         info = getattr(self, "_infos", {}).get(key)
         if info is None or info.compress_type or len(info.comment) != 8:
             return None
         with Path(self.path).open("rb") as file:
             file.seek(info.header_offset)
-            lengths = struct.unpack(
-                "<26x2H", file.read(30)
-            )  # of the name, and of what is beside it
-            file.seek(sum(lengths), os.SEEK_CUR)
+            name_length, extra_length = struct.unpack("<26x2H", file.read(30))
+            file.seek(name_length + extra_length, os.SEEK_CUR)
             content = file.read(info.file_size)
-        if len(content) != info.file_size or _sum_of(content) != info.comment:
+        if len(content) != info.file_size or _fast_checksum(content) != info.comment:
             raise ValueError("not as it was written")
         return content
 
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """The piece; None for metadata that is not there, which zarr looks for in many places."""
+        """The chunk; None for absent metadata, which zarr looks for in many places."""
         try:
-            content = None if byte_range else self._piece(key)
+            content = None if byte_range else self._read_checked(key)
             if content is not None:
                 return prototype.buffer.from_bytes(content)
             piece = await super().get(key, prototype, byte_range)
         except Exception as error:  # zipfile raises many kinds
-            raise _damaged(self.path, f"{key}: {error}") from error
+            raise _damaged_error(self.path, f"{key}: {error}") from error
         if piece is None and not key.rpartition("/")[2].startswith((".z", "zarr.json")):
-            raise _damaged(self.path, f"{key} is missing")
+            raise _damaged_error(self.path, f"{key} is missing")
         return piece
 
 
 def _check_file(path: Path) -> None:
     """Refuse a pipe or a device, whose opening would block; download a file of a remote store."""
     if local_file(path).exists() and not path.is_file():
-        raise _damaged(path, "not a file")
+        raise _damaged_error(path, "not a file")
 
 
-def _damaged(path: Path, why: str) -> DamagedError:
+def _damaged_error(path: Path, why: str) -> DamagedError:
     return DamagedError(
         f"{path}: expected a store that is whole, found a damaged one ({why}). Heal it: run "
         "`epilens describe` again."
@@ -151,15 +149,15 @@ def _damaged(path: Path, why: str) -> DamagedError:
 
 
 def open_store(path: str | Path) -> xr.Dataset:
-    """A dataset whose arrays are read when they are asked for, and not kept."""
-    pieces = _Pieces(Path(path))
-    store = xr.open_dataset(pieces, engine="zarr", consolidated=True, cache=False)  # ty: ignore
-    store.set_close(pieces.close)
+    """Open a dataset lazily: arrays are read on access and not cached."""
+    chunks = _CheckedZipStore(Path(path))
+    store = xr.open_dataset(chunks, engine="zarr", consolidated=True, cache=False)  # ty: ignore
+    store.set_close(chunks.close)
     return store
 
 
-def begins_like_ours(path: str | Path) -> bool:
-    """Whether a file can be a store of ours, whole or damaged."""
+def is_own_store(path: str | Path) -> bool:
+    """Whether a file is a store that EpiLENS wrote, intact or damaged."""
     try:
         check_own_file(path, _ATTRIBUTES)
     except DataError:
@@ -167,8 +165,9 @@ def begins_like_ours(path: str | Path) -> bool:
     return True
 
 
-def damage_in_store(path: str | Path) -> str:
-    """Which piece of a store is gone or not as it was written; '' if all are whole."""
+def first_corrupt_chunk(path: str | Path) -> str:
+    """The first chunk of a store that is missing or changed; '' if there is none."""
+    local_file(Path(path))
     try:
         _check_file(Path(path))
         with zipfile.ZipFile(path) as file:
@@ -182,7 +181,7 @@ def damage_in_store(path: str | Path) -> str:
 
 
 def _expected(file: zipfile.ZipFile) -> set[str]:
-    """Names of all pieces that a store must have, by what it says of its arrays."""
+    """Names of all chunks that a store must have, according to its metadata."""
     metadata = json.loads(file.read(_METADATA))["metadata"]
     names = {*metadata, _METADATA}
     for name, about in metadata.items():
@@ -191,18 +190,18 @@ def _expected(file: zipfile.ZipFile) -> set[str]:
                 math.ceil(n / c) for n, c in zip(about["shape"], about["chunks"], strict=True)
             ]
             array = name.removesuffix(".zarray")
-            pieces = product(*map(range, counts))
-            names |= {array + (".".join(map(str, piece)) or "0") for piece in pieces}
+            indices = product(*map(range, counts))
+            names |= {array + (".".join(map(str, index)) or "0") for index in indices}
     return names
 
 
 def attributes_of(path: str | Path) -> dict[str, Any]:
-    """Attributes of a cube or of a store beside it; its arrays are not read."""
+    """Attributes of a cube or of a store next to it; arrays are not read."""
     path = Path(path)
     _check_file(path)
     try:
         with zipfile.ZipFile(path) as file:
-            content, told = file.read(_ATTRIBUTES), file.getinfo(_ATTRIBUTES).comment
+            content, checksum = file.read(_ATTRIBUTES), file.getinfo(_ATTRIBUTES).comment
         attributes = json.loads(content)
     except FileNotFoundError as error:
         raise CubeError(
@@ -210,15 +209,17 @@ def attributes_of(path: str | Path) -> dict[str, Any]:
             "describe`."
         ) from error
     except Exception as error:  # zipfile raises many kinds
-        raise _damaged(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
-    if not isinstance(attributes, dict) or (len(told) == 8 and told != _sum_of(content)):
-        raise _damaged(path, f"{_ATTRIBUTES}: not as it was written")
+        raise _damaged_error(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
+    is_changed = len(checksum) == 8 and checksum != _fast_checksum(content)
+    if is_changed or not isinstance(attributes, dict):
+        raise _damaged_error(path, f"{_ATTRIBUTES}: not as it was written")
     attributes.pop("coordinates", None)  # of the format, not of the dataset
     return attributes
 
 
 def open_cube(path: str | Path) -> xr.Dataset:
-    """A cube from its file, in memory."""
+    """Read a cube into memory."""
+    local_file(Path(path))
     try:
         with open_store(path) as store:
             cube = store.load()
@@ -232,22 +233,22 @@ def open_cube(path: str | Path) -> xr.Dataset:
     return check(cube)
 
 
-def place_of(path: str | Path, beside: str) -> Path:
-    """Where a store of the patient lies: its cube, or what is beside it."""
+def store_path(path: str | Path, beside: str) -> Path:
+    """The file of a patient's cube, or of a store next to it."""
     path = Path(path)
     return path if beside == "cube" else path.parent / beside / path.name
 
 
 def key_of(path: str | Path, beside: str = "cube") -> str:
-    """Digest of all that a method reads: of the cube, and of the store beside it if it reads one.
+    """Digest of all that a method reads: the cube, and the store next to it if it reads one.
 
     A method that reads traces or signals reads the cube's masks and labels too.
     """
     if beside == "cube":
         return _key(path)
-    place = place_of(path, beside)
+    place = store_path(path, beside)
     if not local_file(place).exists():
-        raise _nothing(place, beside, "none")
+        raise _missing_error(place, beside, "none")
     return f"{_key(path)}-{_key(place)}"
 
 
@@ -262,30 +263,30 @@ def _key(path: str | Path) -> str:
 
 
 def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
-    """A cube, and with `features`, `traces` or `signals` the variables of that store beside it.
+    """Open a cube; with `features`, `traces` or `signals`, add the variables of that store.
 
-    The arrays of the store are read when they are asked for, and not kept.
+    The arrays of the store are read on access and not cached.
     """
     cube = open_cube(path)
     if beside == "cube":
         return cube
-    place = place_of(path, beside)
+    place = store_path(path, beside)
     try:
         store = open_store(place)
     except DamagedError:
         raise
     except Exception as error:  # zarr raises many kinds for a damaged store
         why = f"none that can be read ({type(error).__name__})"
-        raise _nothing(place, beside, why) from error
+        raise _missing_error(place, beside, why) from error
     for axis in ("seizure", "channel"):
         if store[axis].values.tolist() != cube[axis].values.tolist():
-            raise _nothing(place, beside, f"those of other {axis}s")
+            raise _missing_error(place, beside, f"those of other {axis}s")
     if cube.attrs.get("recordings") != store.attrs.get("recordings"):
-        raise _nothing(place, beside, "those of other recordings, or of other settings")
+        raise _missing_error(place, beside, "those of other recordings, or of other settings")
     return joined(cube, store)
 
 
-def _nothing(place: Path, beside: str, what: str) -> CubeError:
+def _missing_error(place: Path, beside: str, what: str) -> CubeError:
     return CubeError(
         f"{place}: expected the {beside} of a patient, found {what}. Write them with `epilens "
         f"describe --plan PLAN`, where the plan has a method that reads {beside}."
@@ -293,7 +294,7 @@ def _nothing(place: Path, beside: str, what: str) -> CubeError:
 
 
 class Cohort(Mapping[str, xr.Dataset]):
-    """Patients of a folder of cubes, in natural order; a cube is read when it is asked for.
+    """Patients of a folder of cubes, in natural order; a cube is read on access.
 
     Examples
     --------
@@ -308,7 +309,7 @@ class Cohort(Mapping[str, xr.Dataset]):
         self.summary = dict(summary or {})
 
     def __getitem__(self, patient: str | int) -> xr.Dataset:
-        """The cube of a patient by name, or by place."""
+        """The cube of a patient by name, or by position."""
         patient = list(self._paths)[patient] if isinstance(patient, int) else patient
         if patient not in self._paths:
             raise CubeError(
@@ -329,18 +330,18 @@ class Cohort(Mapping[str, xr.Dataset]):
         return len(self._paths)
 
     def path(self, patient: str) -> Path:
-        """Where a patient's cube is."""
+        """The file of a patient's cube."""
         return self._paths[patient]
 
     def attributes(self, patient: str) -> dict[str, Any]:
-        """Attributes of a patient's cube, if it is this patient's; its arrays are not read."""
+        """Attributes of a patient's cube, checked to be this patient's; arrays are not read."""
         about = attributes_of(self._paths[patient])
         self._check_patient(patient, about)
         return about
 
     def _check_patient(self, patient: str, about: Mapping[str, Any]) -> None:
         if (other := about.get("patient", patient)) != patient:
-            raise _damaged(self._paths[patient], f"it is the cube of {str(other)[:40]!r}")
+            raise _damaged_error(self._paths[patient], f"it is the cube of {str(other)[:40]!r}")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -379,7 +380,7 @@ def cubes_in(folder: str | Path) -> dict[str, Path]:
 def remove_stores(cube: str | Path, names: Iterable[str]) -> None:
     """Remove the cube of a patient, and the stores next to it, if they exist."""
     for name in names:
-        remove_file(place_of(cube, name))
+        remove_file(store_path(cube, name))
 
 
 def open_cohort(path: str | Path) -> Cohort:
@@ -393,7 +394,7 @@ def open_cohort(path: str | Path) -> Cohort:
     Returns
     -------
     Cohort
-        Patients by name or place, each a cube (`xarray.Dataset`) that is read when it is asked for;
+        Patients by name or position, each a cube (`xarray.Dataset`) that is read on access;
         `.table` has a row per patient.
 
     Examples
@@ -416,7 +417,7 @@ def open_cohort(path: str | Path) -> Cohort:
 
 
 def _summary_in(folder: Path) -> dict[str, Any]:
-    """What `cohort.json` says; nothing where it is gone or damaged: the cubes say it all again."""
+    """The content of `cohort.json`; empty if it is missing or damaged, as cubes contain it too."""
     try:
         about = load_json(folder / "cohort.json")
     except (OSError, ValueError):

@@ -34,14 +34,14 @@ from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.evidence.files import (
     SUFFIX,
     attributes_of,
-    begins_like_ours,
     cubes_in,
-    damage_in_store,
+    first_corrupt_chunk,
+    is_own_store,
     open_cube,
-    place_of,
     remove_stores,
     save,
     save_store,
+    store_path,
 )
 from epilens.evidence.keys import recordings_key, source_digests, store_key
 from epilens.evidence.seizures import fill
@@ -76,7 +76,7 @@ class Job:
 
     def place(self, store: str) -> Path:
         """File of the cube or of a store beside it."""
-        return place_of(self.out / f"{self.patient.name}{SUFFIX}", store)
+        return store_path(self.out / f"{self.patient.name}{SUFFIX}", store)
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ def _attributes(path: Path) -> dict[str, Any]:
 
 def _whole(path: Path) -> dict[str, Any]:
     """Attributes of a store; none where there is no store, or a damaged one."""
-    return {} if damage_in_store(path) else _attributes(path)
+    return {} if first_corrupt_chunk(path) else _attributes(path)
 
 
 def _set_aside(path: Path) -> None:
     """A file in place of a store that is none, or is damaged at its start, gets another name."""
-    if path.exists() and not begins_like_ours(path):
+    if path.exists() and not is_own_store(path):
         path.replace(path.with_name(f"{path.name}{DAMAGED}"))
 
 
