@@ -253,6 +253,23 @@ def test_hostile_names_are_text(browser, tmp_path):
         tab.page.close()
 
 
+def test_damaged_marks_are_named_and_do_not_hide_the_traces(browser, session):
+    path = session.out / "sub-P1" / "review.json"
+    path.parent.mkdir()
+    path.write_text("{")
+    with make_review(session) as server:
+        tab = Tab(browser, server.url, session, 55)
+        assert "sub-P1/review.json: expected JSON" in tab.page.locator("#problem").inner_text()
+        tab.page.keyboard.press("b")
+        tab.click(0.2, 8)
+        tab.page.get_by_text("not saved", exact=True).wait_for()
+        assert path.read_text() == "{"
+        for page in ("", "patient?case=sub-P1"):
+            tab.page.goto(server.url + page)
+            tab.page.get_by_text("sub-P1/review.json: expected JSON").wait_for()
+        tab.page.close()
+
+
 def serving(recording, out):
     command = [sys.executable, "-m", "epilens", "review", str(recording), "--out", str(out)]
     started = subprocess.Popen(

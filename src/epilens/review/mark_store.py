@@ -61,17 +61,17 @@ class MarkStore:
 
     def read(self, code: str) -> PatientMarks:
         """Return the marks of a patient; a damaged file is an error that names it."""
+        marks, problem = self.read_or_problem(code)
+        if problem:
+            raise DataError(problem)
+        return marks
+
+    def read_or_problem(self, code: str) -> tuple[PatientMarks, str]:
+        """Return the marks of a patient and why they cannot be read; empty where they can."""
         code = self._session.case(code).code
         with self._lock:
             cached = self._refresh(code)
-        if cached.problem:
-            raise DataError(cached.problem)
-        return cached.marks
-
-    def problem(self, code: str) -> str:
-        """Return why the marks of a patient cannot be read; empty where they can."""
-        with self._lock:
-            return self._refresh(self._session.case(code).code).problem
+        return cached.marks, cached.problem
 
     def write(self, code: str, tree: Mapping[str, Any], revision: int) -> PatientMarks:
         """Replace the marks of a patient and their tables: all of these files, or none."""
@@ -125,13 +125,13 @@ def _check_revision(current: int, revision: int) -> None:
 def _load(code: str, path: Path, stamp: FileStamp | None) -> CachedMarks:
     if stamp is None:
         return CachedMarks(None, PatientMarks())
-    hint = "Restore the file, or move it away to begin again."
     try:
-        marks = PatientMarks.from_json(read_json(path), path.name, hint)
+        marks = PatientMarks.from_json(read_json(path), path.name, "Restore the file.")
         if marks.revision < 1:
-            raise DataError(f"{path.name}: expected a revision from 1, found none. {hint}")
+            raise DataError(f"{path.name}: expected a revision, found none. Restore the file.")
     except DataError as error:
-        return CachedMarks(stamp, PatientMarks(), f"{code}/{error}")
+        problem = f"{code}/{error} Or move the file elsewhere to begin again."
+        return CachedMarks(stamp, PatientMarks(), problem)
     return CachedMarks(stamp, marks)
 
 

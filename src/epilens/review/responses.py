@@ -16,10 +16,12 @@ from epilens.review.service import Service
 
 
 def runs_to_json(service: Service, code: str) -> dict[str, Any]:
-    """Return the runs of a patient, newest last, and its current marks."""
-    titles, marks = service.file_titles(code), service.mark_store.read(code)
+    """Return the runs of a patient, newest last, and its current marks or their problem."""
+    titles = service.file_titles(code)
+    marks, problem = service.mark_store.read_or_problem(code)
     return {
         "patient": service.session.case(code).code,
+        "problem": problem,
         "files": [
             {"name": name, "shown": title, "onsets_s": list(marks.onsets_s(name))}
             for name, title in titles.items()

@@ -16,7 +16,6 @@ from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
 from epilens.report.derivative import DISCLAIMER
 from epilens.review.mark_store import MarkStore
-from epilens.review.marks import PatientMarks
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page
 from epilens.review.service import Service
@@ -36,8 +35,7 @@ def index_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
 
 def _case_to_json(case: Case, mark_store: MarkStore) -> dict[str, Any]:
     """Return a patient for the index; one whose marks are damaged is listed with the reason."""
-    problem = mark_store.problem(case.code)
-    marks = PatientMarks() if problem else mark_store.read(case.code)
+    marks, problem = mark_store.read_or_problem(case.code)
     files = [
         {
             "name": file.name,

@@ -57,6 +57,7 @@ async function load() {
   byId('title').textContent = patient.patient;
   document.title = `${patient.patient}: run and read`;
   drawMarks(patient);
+  if (patient.problem) showProblem(patient.problem);
   drawProgress();
   byId('runs').tBodies[0].replaceChildren(...[...state.runs].reverse().map(runRow));
   byId('runs').hidden = !state.runs.length;

@@ -83,7 +83,7 @@ async function begin() {
   byId('patient').href = `patient?${new URLSearchParams({ case: about.code })}`;
   const hidden = about.not_shown ? `, ${about.not_shown} other channel${about.not_shown > 1 ? 's' : ''} not shown` : '';
   byId('facts').textContent = `${about.contacts.length} contacts, ${about.fs} Hz, ${clock(about.length_s)}${hidden}`;
-  await load();
+  await load().catch(showProblem); // damaged marks do not hide the traces
   tools(); listenToInput(); listen(redraw);
   show(Number(query().get('at')) || 0);
   watch(); watchOverview(); watchSuggestions();

@@ -49,7 +49,7 @@ export function watch() {
     try {
       const marks = await getJson(path());
       if (!sending && marks.revision !== state.marks.revision) { adopt(marks); showStatus(`another tab changed this: revision ${marks.revision}`); changed(); }
-    } catch { showStatus('the server does not answer'); }
+    } catch (problem) { showStatus(problem.status ? 'the marks cannot be read' : 'the server does not answer'); }
   };
   setInterval(look, 2500);
   window.addEventListener('focus', look);
