@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from epilens.methods import Method, Scorer, Training, memoize, seen_channels
+from epilens.networks.kinds import ModelKind, ModelPart
+from epilens.networks.predictor import Predictor
 from epilens.testing import check_method
 from epilens.testing.contract import modules_run
 
@@ -113,6 +115,38 @@ def test_a_method_that_keeps_the_contract_passes():
 def test_what_breaks_the_contract_is_said(fitter, message):
     with pytest.raises(AssertionError, match=message):
         check_method(row(fitter))
+
+
+class Rounded(Predictor):
+    """Forgets digits when it is stored."""
+
+    def __init__(self, power):
+        self.power = power
+
+    def p_nez(self, patient):
+        return rms(patient) ** self.power
+
+    def tensors(self):
+        return {"power": np.array(round(self.power))}
+
+    @classmethod
+    def open(cls, tensors, layout):
+        return cls(float(tensors["power"]))
+
+
+def fit_rounded(settings, training):
+    fitted = Rounded(settings["power"])
+    return Scorer(fitted.p_nez, predictor=lambda: fitted)
+
+
+def test_a_fitted_object_that_changes_when_it_is_stored_is_told(monkeypatch):
+    kind = ModelKind("mine", "Mine", (ModelPart("mine", "mine", f"{__name__}:Rounded"),))
+    monkeypatch.setattr("epilens.testing.contract.KINDS", {"mine": kind})
+    check_method(row(fit_rounded, settings={"power": 2.0}))
+    with pytest.raises(AssertionError, match="mine: expected the same scores after its tensors"):
+        check_method(row(fit_rounded, settings={"power": 1.5}))
+    with pytest.raises(AssertionError, match="mine: expected a fit with a predictor"):
+        check_method(row(fit_rms))
 
 
 def test_a_method_that_does_not_say_that_chance_enters_is_told():

@@ -27,6 +27,8 @@ from epilens.methods import (
     code_modules,
     seen_channels,
 )
+from epilens.networks.kinds import KINDS
+from epilens.networks.predictor import Layout
 from epilens.plan import SECTIONS, Plan
 from epilens.testing.patients import make_patient
 
@@ -195,6 +197,21 @@ def keeps_what_chose_its_threshold(trial: Trial) -> None:
     trial.expect(again == trial.fitted.threshold, "the threshold that its scores select", found)
 
 
+def survives_storage(trial: Trial) -> None:
+    """A fitted object that a model stores gives the same scores after it was opened again."""
+    parts = {part.method: part for kind in KINDS.values() for part in kind.parts}
+    if trial.method.name not in parts:
+        return
+    make: Any = getattr(trial.fit(), "predictor", None)
+    trial.expect(make is not None, "a fit with a predictor that a model can store", "none")
+    predictor, patient = make(), blind(trial.patients[2])
+    spec = json.loads(json.dumps(predictor.spec()))
+    layout = Layout(trial.method.name, spec, tuple(patient["descriptor"].values.tolist()))
+    again = parts[trial.method.name].opener.open(predictor.tensors(), layout)
+    same = np.array_equal(again.p_nez(patient), predictor.p_nez(patient))
+    trial.expect(same, "the same scores after its tensors were opened again", "other scores")
+
+
 def hashes_the_code_that_runs(trial: Trial) -> None:
     """Whatever runs in a fit and a prediction is behind the key of its results."""
     origin = _origin(trial.method)
@@ -245,6 +262,7 @@ METHOD_CHECKS: tuple[Callable[[Trial], None], ...] = (
     says_what_it_lacks,
     notes_are_json,
     keeps_what_chose_its_threshold,
+    survives_storage,
     hashes_the_code_that_runs,
 )
 """The contract, one sentence each."""
