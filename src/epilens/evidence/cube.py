@@ -27,10 +27,10 @@ _REQUIRED = {
     "stop_s": AXES[:2],
 }
 _TARGET = "is_ez"
-# Labels beside the target: no method is given them, neither to fit nor to predict.
+# Labels other than the target: no method is given them, neither to fit nor to predict.
 _UNTAUGHT = ("is_soz", "is_resected")
 _LABELS = (_TARGET, *_UNTAUGHT)
-# What a method may know beside the numbers; a list of what is allowed cannot forget a leak.
+# Attributes that a method may read; a list of what is allowed cannot forget a leak.
 _NEUTRAL = ("patient", "montage", "band", "reference", "plan_digest", "key")
 
 
@@ -104,7 +104,7 @@ def target_only(cube: xr.Dataset) -> xr.Dataset:
 
 
 def joined(cube: xr.Dataset, *stores: xr.Dataset) -> xr.Dataset:
-    """The cube with the variables of what lies beside it: the same seizures and channels."""
+    """The cube with the variables of other stores of the same seizures and channels."""
     for store in stores:
         cube = cube.assign_coords(store.coords).assign(store.data_vars)
     return cube

@@ -63,7 +63,7 @@ def describe_patient(
 
 def audit_of(store: xr.Dataset) -> list[AuditRow]:
     """What is masked or only partly covered in a cube or another store."""
-    return [AuditRow(**row) for row in store.attrs.get("audit", ())]
+    return [AuditRow(**row) for row in store.attrs["audit"]]
 
 
 def _of_seizure(recording: Recording, plan: Plan, threads: int | None = None) -> Described:
@@ -99,7 +99,7 @@ def _pad_s(recording: Recording, grid: Grid, used: slice) -> float:
 
 
 def _touched(recording: Recording, grid: Grid) -> Bools:
-    """Windows (window, channel) that hold a sample which was missing in the file."""
+    """Windows (window, channel) that contain a sample which was missing in the file."""
     touched = np.zeros((len(grid.start), len(recording.channels)), bool)
     if recording.missing is not None:
         for w in np.flatnonzero(grid.inside):
@@ -192,7 +192,7 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
 
 
 def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
-    """A row for every seizure-channel with windows in which some descriptor is no number."""
+    """A row for every seizure-channel with windows in which some descriptor is not finite."""
     count = lost.sum(axis=1)  # (seizure, channel)
     return [
         AuditRow.of(

@@ -44,7 +44,7 @@ class Descriptor:
     words: str
     """What people call it, in a sentence."""
     band_hz: tuple[float, float] | None = None
-    """Its band, if it has one: how much of it lies below Nyquist is told in the audit."""
+    """Its band, if it has one; the audit reports how much of it lies below Nyquist."""
     fast: bool = False
     """Fast activity: a rise of it is recruitment."""
     log_level: bool = False

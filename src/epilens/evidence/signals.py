@@ -1,8 +1,8 @@
 """Signals: the band-limited interval around onset at its native rate, for methods that need it.
 
 Seizures differ in rate and length, so they stand one after another in one array, `signal` (channel,
-sample). Where each begins and how long it is are coordinates of the seizures: whoever picks some of
-them (`patient.isel(seizure=…)`) has picked their signals too.
+sample). Where each begins and how long it is are coordinates of the seizures: selecting some of
+them (`patient.isel(seizure=…)`) selects their signals as well.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def each_signal(patient: xr.Dataset, start_s: float, stop_s: float) -> Iterator[
 
 
 def _mains_hz(patient: xr.Dataset, s: int) -> float | None:
-    """Mains of a seizure's recording; None where nobody told."""
+    """Mains frequency of a seizure's recording; None where it is unknown."""
     known = patient.coords.get("signal_mains_hz")
     return None if known is None or np.isnan(known.values[s]) else float(known.values[s])
 

@@ -45,7 +45,7 @@ def response(f: NDArray[np.float64], fs: float, plan: FilterPlan) -> NDArray[np.
 def notch_response(
     f: NDArray[np.float64], fs: float, mains_hz: float, harmonics: bool = True
 ) -> NDArray[np.float64]:
-    """Gain of zero-phase notches (Q = 30) at mains and, unless told otherwise, its harmonics.
+    """Gain of zero-phase notches (Q = 30) at mains and, by default, its harmonics.
 
     Those that lie above Nyquist are left out.
     """

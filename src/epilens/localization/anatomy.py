@@ -41,7 +41,7 @@ class Region:
 
     name: str
     side: str
-    """`left`, `right`, or `` where the atlas does not tell."""
+    """`left`, `right`, or `` where the atlas has no sides."""
     share: float
 
 

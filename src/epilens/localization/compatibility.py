@@ -13,7 +13,7 @@ from epilens.plan import Plan
 EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
 """Fields of a plan that change the evidence."""
 FORCED = ("filter", "descriptors")
-"""Those among them in which evidence can be forced upon a model."""
+"""Those in which a user can force other evidence than the model was trained on."""
 
 
 def differing(model: Plan, other: Plan, sections: Collection[str] = EVIDENCE) -> list[str]:
@@ -45,8 +45,8 @@ def other_descriptors(cube: xr.Dataset, plan: Plan) -> list[str]:
 def other_layout(cube: xr.Dataset, plan: Plan) -> list[str]:
     """How a cube's channels and windows differ from a plan's."""
     differences = []
-    wanted = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
-    for field, ours in wanted.items():
+    settings = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
+    for field, ours in settings.items():
         if cube.attrs.get(field, ours) != ours:
             differences.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
     start, stop = cube["start_s"].values, cube["stop_s"].values

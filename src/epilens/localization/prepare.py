@@ -126,7 +126,8 @@ def _describe(
     except DataError as error:
         raise error.about(recordings[0].patient) from None
     cube, *others = made.values()
-    return joined(cube, *others), [row for store in made.values() for row in audit_of(store)]
+    rows = [row for store in made.values() if "audit" in store.attrs for row in audit_of(store)]
+    return joined(cube, *others), rows
 
 
 def _tidy(patient: xr.Dataset) -> xr.Dataset:

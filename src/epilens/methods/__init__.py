@@ -1,6 +1,6 @@
 """Methods, one file per family: fit labelled patients, predict blind ones; one contract.
 
-A method reads patients as datasets: the cube, and beside it what its `input` names (`traces` or
+A method reads patients as datasets: the cube, and in addition what its `input` names (`traces` or
 `signals`, see `epilens.evidence.cube.open_patient`). Its `settings` are what the fit uses, and what
 the key of its results is made of (`method_inputs`).
 """
@@ -41,10 +41,10 @@ class Fitted(Protocol):
     history: pd.DataFrame
     """One row per epoch; empty for methods that have none."""
     threshold: float | None
-    """None: chosen from `threshold_scores` by the rule of the row or, where there are none, by the
-    protocol."""
+    """None: chosen from `threshold_scores` by the rule of the method or, where there are none, by
+    the protocol."""
     threshold_from: str
-    """Whose scores choose the threshold: `validation patients` unless the method does itself."""
+    """Patients whose scores choose the threshold: `validation patients`, or the method's own."""
     threshold_scores: pd.DataFrame | None
     """The scores on which it is chosen (patient, channel, is_ez, p_nez), which the audit reads
     too; None: validation patients' scores."""
@@ -65,7 +65,7 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class Training:
-    """What a method is fitted on; a training-free one looks at the plan alone."""
+    """What a method is fitted on; a training-free one reads only the plan."""
 
     fit: Sequence[xr.Dataset] = ()
     validation: Sequence[xr.Dataset] = ()
@@ -79,7 +79,7 @@ FitFunction = Callable[[Any, Training], Fitted]
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the main table: what it is called, what it reads, how it is fitted."""
+    """A method: its name, what it reads, how it is fitted."""
 
     name: str
     title: str
@@ -87,10 +87,10 @@ class Method:
     """`cube`, `features`, `traces` or `signals`."""
     reference: str
     fitter: FitFunction | None
-    """A function of a module, which other rows may share; None: fused from `parts`."""
+    """A function of a module, which other methods may share; None: fused from `parts`."""
     settings: Any = field(default_factory=dict)
-    """All that sets the row apart, as the fit uses it: a frozen dataclass or mapping of plain
-    values. What only this row needs of other modules is named in it, `module:attribute`."""
+    """Everything that the fit uses: a frozen dataclass or mapping of plain values. What only this
+    method needs from other modules is named in it as `module:attribute`."""
     parts: tuple[str, ...] = ()
     """Methods whose ledgers are fused into this one."""
     sections: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Method:
     """Folder of pretrained weights that it starts from."""
     training_free: bool = False
     seeded: bool = True
-    """Whether chance enters: another seed gives other scores."""
+    """Whether another seed gives other scores."""
     prevalence_tolerance: float | None = None
     """How far the fraction of flagged contacts may be from the EZ fraction; None: any."""
     smoothing: Literal["", "shaft"] = ""
@@ -289,24 +289,24 @@ METHODS = Methods()
 
 
 def all_parts(method: Method) -> list[str]:
-    """Rows whose scores a row is made of, and theirs: those that are fitted come first."""
+    """Methods whose scores a method is made from, and theirs: those that are fitted come first."""
     inner = [name for part in method.parts for name in (*all_parts(METHODS[part]), part)]
     return list(dict.fromkeys(inner))
 
 
 def stores_of(names: Sequence[str]) -> list[str]:
-    """The stores beside the cubes that these methods read."""
+    """The stores, other than the cubes, that these methods read."""
     return sorted({METHODS[name].input for name in names} - {"cube"})
 
 
 def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
-    """What the numbers of a method come from, beside patients, split and seed; plain JSON.
+    """What the numbers of a method come from, other than patients, split and seed; plain JSON.
 
-    Settings by value, sections of the plan by value, the code behind the row as one digest, and
+    Settings by value, sections of the plan by value, the code of the method as one digest, and
     digests of the pretrained files that it starts from.
     """
     method = METHODS[name]
-    # Rows are hashed by what they say: editing one does not touch the others of its file.
+    # Methods are hashed by their fields: editing one does not affect the others of its file.
     rows = frozenset(METHODS.origin(other).module for other in METHODS)
     inputs = {
         "fitter": _fitter_name(method),
@@ -325,7 +325,7 @@ def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
 
 
 def code_modules(method: Method, origin: str) -> list[str]:
-    """Modules that a row of the module `origin` starts from: its own, and what its settings name.
+    """Modules that a method of the module `origin` uses: its own, and those its settings name.
 
     Other people's packages do not count; their versions belong to the environment.
     """
@@ -336,7 +336,7 @@ def code_modules(method: Method, origin: str) -> list[str]:
 
 
 def _fitter_name(method: Method) -> str:
-    """The fitter as `module:attribute`; what cannot be named so cannot be hashed."""
+    """The fitter as `module:attribute`; other functions cannot be hashed."""
     if method.fitter is None:
         return ""
     module, name = (getattr(method.fitter, f"__{what}__", "") for what in ("module", "qualname"))

@@ -18,7 +18,7 @@ from epilens.methods import Method, Scorer, Training, evidence_counts, seen_labe
 
 @dataclass(frozen=True)
 class Classifier:
-    """An estimator of scikit-learn's kind, and all that it is given beside the seed."""
+    """An estimator of scikit-learn's kind, and all that it is given in addition to the seed."""
 
     estimator: str
     """As `module:class`."""

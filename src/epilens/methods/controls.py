@@ -103,7 +103,7 @@ def _fit(
 
 
 def _column_means(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Of each column, from fit patients only; 0 where nobody has a value."""
+    """Of each column, from fit patients only; 0 where no patient has a value."""
     table = np.concatenate(tables)
     finite = np.isfinite(table)
     return np.where(finite, table, 0).sum(0) / np.maximum(finite.sum(0), 1)

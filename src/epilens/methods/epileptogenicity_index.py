@@ -180,7 +180,7 @@ OfPiece = Callable[[Piece, IndexPlan, Index], Floats]
 
 
 def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, of: OfPiece) -> Floats:
-    """A number of every seizure and channel (S, C); NaN where a seizure cannot tell."""
+    """A number of every seizure and channel (S, C); NaN where a seizure is too short."""
     parts = [
         of_contacts(patient, piece, settings, lambda rows: of(rows, plan, settings))
         for piece in each_signal(patient, min(plan.start_s, plan.baseline_s[0]), plan.stop_s)
@@ -191,7 +191,7 @@ def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, of: OfPie
 def of_contacts(
     patient: xr.Dataset, piece: Piece, settings: Index, of: Callable[[Piece], Floats]
 ) -> Floats:
-    """What `of` says of rows (row, …), for channels (C, …); NaN where a seizure cannot tell.
+    """What `of` says of rows (row, …), for channels (C, …); NaN where a seizure is too short.
 
     In the bipolar montage a contact has the mean of its pairs; one without a neighbour has none.
     """

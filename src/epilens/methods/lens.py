@@ -1,6 +1,6 @@
 """`lens`: contacts compared with the others of their patient, in the context of their electrode.
 
-The method that EpiLENS trains and localizes with unless told otherwise. What it is made of was
+The method that EpiLENS trains and localizes with by default. Its design was
 chosen on development cohorts and recorded features (docs/lens.md), then frozen.
 """
 
@@ -32,8 +32,8 @@ class LensSettings:
     """What is chosen inside the fit patients, and how."""
 
     penalties: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1)
-    """Inverse strengths (scikit-learn's C). The mean of their weights is taken: few patients cannot
-    tell which is best, and a wrong choice costs more than the right one gains."""
+    """Inverse strengths (scikit-learn's C). The mean of their weights is used: few patients cannot
+    show which is best, and a wrong choice costs more than the right one gains."""
     inner_folds: int = 5
     """Parts of the fit patients, each scored by the others."""
 
@@ -94,10 +94,10 @@ def cross_fitted(patients: Labelled, settings: LensSettings) -> list[Floats]:
     folds = min(settings.inner_folds, len(patients))
     scores: dict[int, Floats] = {}
     for fold in range(folds):
-        held = range(fold, len(patients), folds)
-        others = [one for i, one in enumerate(patients) if i not in held]
+        held_out = range(fold, len(patients), folds)
+        others = [patient for i, patient in enumerate(patients) if i not in held_out]
         lens = fit_weights(others, settings.penalties)
-        scores |= {i: lens.logit(patients[i][0]) for i in held}
+        scores |= {i: lens.logit(patients[i][0]) for i in held_out}
     return [scores[i] for i in range(len(patients))]
 
 

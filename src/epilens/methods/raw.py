@@ -51,14 +51,15 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
     from epilens.networks.raw import steps
 
     with_segments(training.validation, "validation")  # all of them choose, some must have one
-    own, held = Segments.of(with_segments(training.fit)), Segments.of(training.validation)
-    truth, is_ez = held.labels(), own.ez_of_segments()
+    own = Segments.of(with_segments(training.fit))
+    validation = Segments.of(training.validation)
+    truth, is_ez = validation.labels(), own.ez_of_segments()
     plan = training.plan
     lesson = net.SegmentLesson(
         x=own.x,
         is_ez=is_ez,
-        held=held.x,
-        judge=lambda p_nez: select_threshold(held.channel_means(p_nez), truth),
+        validation=validation.x,
+        judge=lambda p_nez: select_threshold(validation.channel_means(p_nez), truth),
         seed=training.seed,
         batch=settings.batch,
         schedule=settings.schedule(plan.baselines.epochs),

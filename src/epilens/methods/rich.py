@@ -2,8 +2,8 @@
 
 Each adds columns to those of a channel and uses logistic regression with patient-wise z-scores:
 connectivity and graph-node features, HFO-lite markers (80-150 Hz), and the residual of every column
-from its neighbours in the patient's graph. (A fourth, a CNN on raw segments beside the columns, is
-with the other networks on columns in `controls`.)
+from its neighbours in the patient's graph. (A fourth, a CNN on raw segments and columns, is with
+the other networks on columns in `controls`.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Columns = Callable[[NDArray[np.floating], float], Floats]
 
 @dataclass(frozen=True)
 class MoreColumns:
-    """Columns beside the channel table: before onset, after it, and their change."""
+    """Columns in addition to the channel table: before onset, after it, and their change."""
 
     classifier: Classifier
     columns: str
@@ -139,7 +139,7 @@ def with_columns(more: Floats, count: int, patient: xr.Dataset) -> pd.DataFrame:
 
 
 def with_residual(patient: xr.Dataset, interval_s: Interval = BEFORE_S) -> pd.DataFrame:
-    """The channel table and, beside each column, its difference from the graph's neighbours."""
+    """The channel table and, for each column, its difference from the graph's neighbours."""
     table = relative_table(patient)
     seen = seen_channels(patient)
     W, seizures = np.zeros((seen.sum(),) * 2), np.zeros((seen.sum(),) * 2)

@@ -15,7 +15,7 @@ from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
 
 
 class DeepSets(nn.Module):
-    """Channel embedding beside the mean and the maximum over the patient's channels."""
+    """Channel embedding with the mean and the maximum over the patient's channels."""
 
     def __init__(
         self, columns: int = 88, hidden: int = 96, embedded: int = 64, dropout: float = 0.15
@@ -67,7 +67,7 @@ class RankedMLP(nn.Module):
 
 
 class Hybrid(nn.Module):
-    """A CNN on raw segments, averaged over a channel's segments, beside its columns.
+    """A CNN on raw segments, averaged over a channel's segments, in addition to its columns.
 
     convolutions : channels, kernel and stride of each.
     """

@@ -1,6 +1,6 @@
 """The encoder of both branches (Eqs. 5-8), and the two stages of a network around it.
 
-Masks travel beside the tensors; what is masked never reaches a valid channel. Dropout draws from a
+Masks accompany the tensors; what is masked never reaches a valid channel. Dropout draws from a
 generator that the caller gives, so nothing depends on global state.
 
 S seizures, W windows, C channels, F features of a window (views × descriptors), D of a seizure.
@@ -281,7 +281,7 @@ class Encoder(nn.Module):
         return self.projection(torch.cat([masked_mean(z, m, 0), masked_std(z, m, 0)], -1))
 
     def context(self, z: Tensor, m: Tensor) -> Tensor:
-        """Seizures pooled, relative to the patient, beside its other channels: r (C, D')."""
+        """Seizures pooled, relative to the patient, in the context of the others: r (C, D')."""
         g, seen = self.pool(z, m), m.any(0)
         if self.spec.relative:
             g = prz(g, seen)

@@ -152,17 +152,17 @@ def _of_seizure(context: FrozenContext, which: Tensor, bases: Tensor) -> tuple[T
         return context.n.new_zeros(len(context.n), c, context.n.shape[-1]), torch.stack(
             [last, last]
         )
-    many = which.repeat(k)
-    n_start, n_end = context.n[:, bases.flatten()], context.n[:, many]
+    repeated = which.repeat(k)
+    n_start, n_end = context.n[:, bases.flatten()], context.n[:, repeated]
     with torch.no_grad():
-        start = context.pool(context.embed(n_start), many)
-        first = context.p_nez(start, many).view(k, c).mean(0)
-    G = _gradient_along(context, start, end.repeat(1, k, 1), many, FEATURE_NODES)
+        start = context.pool(context.embed(n_start), repeated)
+        first = context.p_nez(start, repeated).view(k, c).mean(0)
+    G = _gradient_along(context, start, end.repeat(1, k, 1), repeated, FEATURE_NODES)
     flow, apart = torch.zeros_like(n_start), n_end - n_start
     points, weights = np.polynomial.legendre.leggauss(WINDOW_NODES)
     for node, share in zip((points + 1) / 2, weights / 2, strict=True):
         here = (n_start + float(node) * apart).requires_grad_()
-        z = context.pool(context.embed(here), many)
+        z = context.pool(context.embed(here), repeated)
         flow += float(share) * torch.autograd.grad((z * G).sum(), here)[0] * apart
     return flow.unflatten(1, (k, c)).mean(1), torch.stack([first, last])
 

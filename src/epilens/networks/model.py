@@ -112,7 +112,7 @@ class Model:
     def check(self, cube: xr.Dataset, force_descriptors: bool = False) -> None:
         """Refuse a patient whose evidence is not what the networks were trained on.
 
-        `force_descriptors` lets others pass, if they are as many: whoever forces must say so.
+        `force_descriptors` accepts others of the same number; the caller must report it.
         """
         if self._kind.input != "cube":
             if self._kind.input not in cube:
@@ -222,7 +222,7 @@ def save_model(model: Model, path: str | Path, force: bool = False) -> Path:
 
 
 def sign(tree: Mapping[str, Any]) -> bytes:
-    """The bytes of model.json: its own SHA-256 is taken with zeros in its place."""
+    """The bytes of model.json: its own SHA-256 is computed with zeros in its place."""
     blank = json.dumps(dict(tree) | {"signature": _UNSIGNED}, indent=1).encode() + b"\n"
     return blank.replace(_UNSIGNED.encode(), hashlib.sha256(blank).hexdigest().encode())
 

@@ -26,7 +26,7 @@ class Stored(BaseModel):
 
 
 class Open(BaseModel):
-    """Its fields are checked; what else stands there is shown to nobody."""
+    """Its fields are checked; others are not shown."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False, strict=True)
 

@@ -46,8 +46,8 @@ RELEASED_PLAN = Plan(
 def import_released(paths: Sequence[str | Path]) -> Model:
     """A model from released checkpoints, one file per branch, seed and fold.
 
-    The checkpoints hold neither threshold nor plan: 0.5 is set, evidence is described as that code
-    does, and the card says so.
+    The checkpoints contain neither threshold nor plan: the threshold is 0.5, evidence is described
+    as that code does, and the card states it.
     """
     if not paths:
         raise ModelError("model import: expected checkpoints, found none. Name the .pt files.")
@@ -113,7 +113,7 @@ class Checkpoint(BaseModel):
     @field_validator("seed", "outer_fold", "branch", "quantile", mode="before")
     @classmethod
     def _single(cls, value: Any) -> Any:
-        """A plain value of a tensor or array that holds one."""
+        """A plain value of a tensor or array that contains one."""
         size = value.numel() if isinstance(value, Tensor) else getattr(value, "size", None)
         return value.item() if size == 1 and hasattr(value, "item") else value
 

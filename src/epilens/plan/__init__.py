@@ -189,8 +189,8 @@ class Plan(Section):
             raise
         except (ValueError, RecursionError):  # a number of thousands of digits, or deep nesting
             raise PlanError(
-                f"plan {path}: expected a plan of plain size, found numbers or nesting that nobody "
-                "writes. Begin anew with `epilens plan init`."
+                f"plan {path}: expected a plan of plain size, found numbers or nesting that are "
+                "too large. Start again with `epilens plan init`."
             ) from None
         return cls.of(tree, who=f"plan {path}")
 

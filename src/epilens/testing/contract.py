@@ -77,14 +77,14 @@ class Trial:
         return self.method.fit(self.training)
 
     def fit(self, seed: int = 0) -> Fitted:
-        """The method, fitted anew."""
+        """The method, fitted again."""
         return self.method.fit(
             Training(self.training.fit, self.training.validation, seed, self.plan)
         )
 
-    def expect(self, holds: object, expected: str, otherwise: str) -> None:
+    def expect(self, condition: object, expected: str, found: str) -> None:
         """Fail with the grammar of all messages."""
-        assert holds, f"{self.method.name}: expected {expected}, found {otherwise}"
+        assert condition, f"{self.method.name}: expected {expected}, found {found}"
 
 
 def says_what_it_is(trial: Trial) -> None:
@@ -271,7 +271,7 @@ METHOD_CHECKS: tuple[Callable[[Trial], None], ...] = (
 def check_method(method: Method | str, plan: Plan | None = None) -> None:
     """Assert that a method keeps the contract; its author runs this in a test.
 
-    It is fitted a few times on small synthetic patients with all stores beside their cubes. The
+    It is fitted a few times on small synthetic patients with all stores. The
     first sentence of the contract that does not hold is an AssertionError that says what was
     expected.
 

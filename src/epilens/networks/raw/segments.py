@@ -49,9 +49,9 @@ class SegmentLesson:
 
     x: NDArray[np.float32]  # (segment, time) of fit patients
     is_ez: Bools  # (segment,)
-    held: NDArray[np.float32]  # (segment, time) of validation patients
+    validation: NDArray[np.float32]  # (segment, time) of validation patients
     judge: Callable[[Floats], tuple[float, Reached]]
-    """p_nez of the held segments → their threshold, and what it reaches."""
+    """p_nez of the validation segments → their threshold, and what it reaches."""
     seed: int
     batch: int
     schedule: Schedule
@@ -70,7 +70,7 @@ def p_nez(network: nn.Module, x: Tensor, batch: int = 256) -> Floats:
 def fit_segments(network: SegmentNetwork, lesson: SegmentLesson) -> pd.DataFrame:
     """Train in place, keep the epoch that the judge prefers; returns the history."""
     network.to(device())
-    x, held = network.prepare(lesson.x), network.prepare(lesson.held)
+    x, validation = network.prepare(lesson.x), network.prepare(lesson.validation)
     is_nez, weight = torch.from_numpy(~lesson.is_ez), nez_weight(lesson.is_ez)
     steps = Steps(network, network.groups(), lesson.weight_decay, lesson.clip_norm)
     shuffle = np.random.default_rng(np.random.SeedSequence([lesson.seed, 1]))
@@ -85,7 +85,7 @@ def fit_segments(network: SegmentNetwork, lesson: SegmentLesson) -> pd.DataFrame
         return float(np.mean([steps.step(losses) for _ in batches]))
 
     def judge() -> tuple[Reached, tuple[Any, ...]]:
-        threshold, reached = lesson.judge(p_nez(network, held))
+        threshold, reached = lesson.judge(p_nez(network, validation))
         return reached, (threshold, *reached)
 
     rows = train_epochs(network, epoch, judge, lesson.schedule)
