@@ -36,7 +36,7 @@ def make_patient(folder: Path, center: Center, channels: int, seizures: int, fs:
 def with_mne(patient: Patient) -> None:
     """Only read the interval that we need, as MNE gives it."""
     for run in patient.runs:
-        raw = mne.io.read_raw(run.path, preload=False, verbose="ERROR")
+        raw = mne.io.read_raw(run.source, preload=False, verbose="ERROR")
         fs, onset_s = raw.info["sfreq"], run.onset.onset_s
         raw.get_data(start=round((onset_s - 35) * fs), stop=round((onset_s + 35) * fs))
 

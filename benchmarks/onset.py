@@ -109,9 +109,20 @@ def _recording(patient: SimulatedPatient, x: Signal, fs: float) -> Recording:
         n for n, good in zip(patient.implant.names, patient.implant.good, strict=True) if good
     )
     return Recording(
-        patient.name, "", "run-01", np.asarray(x, np.float32), fs, names, 0.0, Onset.given(0.0),
-        None, Positions.none(), patient.implant.modality, None, None,
-    )  # fmt: skip
+        patient=patient.name,
+        center="",
+        run="run-01",
+        channels=names,
+        onset=Onset.given(0.0),
+        is_ez=None,
+        positions=Positions.none(),
+        modality=patient.implant.modality,
+        mains_hz=None,
+        source=None,
+        signal=np.asarray(x, np.float32),
+        fs=fs,
+        start_s=0.0,
+    )
 
 
 def of_patient(patient: SimulatedPatient) -> list[Found]:

@@ -307,7 +307,7 @@ def test_patients_come_in_natural_order(tmp_path):
 
 def test_runs_without_signals_are_counted(tmp_path):
     recordings = read_bids(write_tree(tmp_path, runs=["01", "02"], kind=None))
-    assert [run.path for run in recordings.runs] == [None, None]
+    assert [run.source for run in recordings.runs] == [None, None]
 
 
 def test_reading_a_run_without_its_signal_is_an_audit_row(tmp_path):
@@ -445,7 +445,7 @@ def test_a_full_name_moves_only_the_run_of_that_name(tmp_path):
     write_run(root, run="01", task="seizure", kind=None)
     plan = with_onsets(root, ("01", "ses-presurgery_task-seizure_run-01", 33.0))
     runs = read_bids(root, plan=plan).runs
-    assert {run.name.split("_")[1]: run.onset.onset_s for run in runs} == {
+    assert {run.run.split("_")[1]: run.onset.onset_s for run in runs} == {
         "task-ictal": ONSET_S,
         "task-seizure": 33.0,
     }
@@ -495,8 +495,8 @@ def test_two_given_onsets_of_one_run_are_two_seizures(tmp_path):
     plan = with_onsets(root, ("01", "01", 40.0), ("01", run.entity, 25.0), ("01", "01", 9999.0))
     recordings = read_bids(root, plan=plan)
     assert [seizure.onset.onset_s for seizure in recordings.runs] == [25.0, 40.0]
-    assert [seizure.name for seizure in recordings.runs] == [run.name, f"{run.name}+2"]
-    assert len({seizure.path for seizure in recordings.runs}) == 1
+    assert [seizure.run for seizure in recordings.runs] == [run.run, f"{run.run}+2"]
+    assert len({seizure.source for seizure in recordings.runs}) == 1
     assert "onset inside the recording" in whys(recordings, what="seizure")[0]
 
 

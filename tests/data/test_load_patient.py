@@ -11,7 +11,8 @@ import pytest
 from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_edf
 
 from epilens.core.errors import DataError, ModelError, OnsetError
-from epilens.data.load_patient import Given, bids_root, patient_code, take_in
+from epilens.data.discovery import bids_root, patient_code
+from epilens.data.load_patient import Given, take_in
 from epilens.data.positions import Positions, read_electrodes
 from epilens.plan import Plan
 from epilens.report.localize import localize

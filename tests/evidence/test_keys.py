@@ -9,9 +9,9 @@ import pytest
 
 import epilens
 from epilens.core import provenance
+from epilens.data import read_seizures
 from epilens.data.bids import read_bids
 from epilens.evidence import keys
-from epilens.evidence import store as describing
 from epilens.evidence.files import SUFFIX, attributes_of, key_of, open_patient, open_store
 from epilens.evidence.store import STORES, describe_cohort
 from epilens.plan import PAPER_NINE, Plan
@@ -155,16 +155,16 @@ def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
 
 
 def test_every_recording_is_read_once(tiny, tmp_path, monkeypatch):
-    runs, real = [], describing.read_run
+    runs, real = [], read_seizures.read_run
 
     def counted(run, plan):
-        runs.append((run.patient, run.name))
+        runs.append((run.patient, run.run))
         return real(run, plan)
 
-    monkeypatch.setattr(describing, "read_run", counted)
+    monkeypatch.setattr(read_seizures, "read_run", counted)
     part = read_bids(tiny / "west")
     describe_cohort([part], tmp_path / "cubes", Plan(), stores=ALL[1:])
-    assert sorted(runs) == sorted((run.patient, run.name) for run in part.runs)
+    assert sorted(runs) == sorted((run.patient, run.run) for run in part.runs)
 
 
 def test_one_pass_gives_what_each_store_alone_gives(cubes, tiny):

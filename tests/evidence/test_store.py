@@ -61,9 +61,9 @@ def test_a_channel_that_one_run_lacks_is_masked_there(cubes, parts):
     cohort, differing = open_cohort(cubes), 0
     for known in (p for part in parts for p in part.patients):
         cube = cohort[known.name]
-        runs = [run for run in known.runs if run.name in cube["seizure"]]
+        runs = [run for run in known.runs if run.run in cube["seizure"]]
         for run in runs:
-            shown = cube["valid"].sel(seizure=run.name).any("window").values
+            shown = cube["valid"].sel(seizure=run.run).any("window").values
             assert set(cube["channel"].values[shown]) == set(run.channels)
         differing += len({run.channels for run in runs}) > 1
     assert differing

@@ -10,6 +10,7 @@ from recordings_to_review import write_edf
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of
+from epilens.data.onset import TABLED, Onset
 from epilens.data.runs import read_onsets
 from epilens.review.mark_store import MarkStore
 from epilens.review.marks import PatientMarks
@@ -42,7 +43,9 @@ def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(session)
     kept = json.loads((session.out / "sub-P1" / "review.json").read_text())
     assert kept["revision"] == 1
     assert kept["files"][name]["onsets"][0]["onset_s"] == 60.123
-    assert read_onsets(session.out / "onsets.tsv") == {("sub-P1", name): 60.123}
+    assert read_onsets(session.out / "onsets.tsv") == {
+        ("sub-P1", name): Onset.given(60.123, TABLED)
+    }
     lines = (session.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert lines == ["name\tstatus\tstatus_description", "LB3\tbad\tby eye"]
 
@@ -76,7 +79,8 @@ def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tm
     store = MarkStore(other)
     name = other.cases[0].files[0].name
     store.write("sub-P2", {"files": {name: {"onsets": [{"onset_s": 5}]}}}, 0)
-    assert set(read_onsets(session.out / "onsets.tsv").values()) == {60.123, 5.0}
+    onsets = read_onsets(session.out / "onsets.tsv").values()
+    assert {onset.onset_s for onset in onsets} == {60.123, 5.0}
 
 
 @pytest.mark.parametrize(

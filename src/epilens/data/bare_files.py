@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
 from epilens.data.non_contacts import why_no_contact
-from epilens.data.onset import Onset, find_onset
+from epilens.data.onset import Onset, OutsideError, find_onset
 from epilens.data.positions import montage_positions
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, is_cut_off, open_mne
 from epilens.data.readers.protocol import RecordingReader
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 EXCLUDED = Note("was excluded by the user", "channel-excluded")
 
 
-class OutsideError(OnsetError):
-    """An onset that the user typed does not lie in its recording."""
-
-
 def plain_run(
-    source: Path | BaseRaw, onset_s: float | None, who: tuple[str, str], exclude: Sequence[str]
+    source: Path | BaseRaw, onset: Onset | None, who: tuple[str, str], exclude: Sequence[str]
 ) -> tuple[SeizureRun, list[AuditRow]]:
     """The run of a file or an open recording; `who` are the codes of patient and seizure.
 
@@ -36,18 +32,18 @@ def plain_run(
     patient, name = who
     reader = open_mne(source)
     is_file = isinstance(source, Path)
-    if onset_s is None:
+    if onset is None:
         onset = _annotated_onset(reader, "annotations" if is_file else name)
     else:
-        onset = _typed_onset(onset_s, reader, source.name if is_file else name)
+        _check_inside(onset.onset_s, reader, source.name if is_file else name)
     channels, rows = contacts_in(reader, exclude, who)
     rows += [AuditRow.of("run", note, who, "noted") for note in reader.notes]
     return SeizureRun(
         patient=patient,
         center="",
-        name=name,
+        run=name,
         entity=name.rpartition("-")[2],
-        path=source if is_file else None,
+        source=source if is_file else None,
         onset=onset,
         channels=tuple(channels),
         listed=frozenset(reader.names),
@@ -76,11 +72,10 @@ def _annotated_onset(reader: MneReader, who: str) -> Onset:
         raise OnsetError.of(replace(error.reason, hint=hint)) from None
 
 
-def _typed_onset(onset_s: float, reader: MneReader, who: str) -> Onset:
-    """An onset that the user gives; it must lie inside its recording."""
+def _check_inside(onset_s: float, reader: MneReader, who: str) -> None:
+    """An onset that the user gives must lie inside its recording."""
     if not 0 <= onset_s < reader.duration_s:
         raise OutsideError(beyond_the_end(onset_s, reader), subject=who)
-    return Onset.given(onset_s)
 
 
 def contacts_in(

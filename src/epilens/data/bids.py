@@ -13,7 +13,7 @@ from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.provenance import digest_of
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.datasets import DATASETS, Dataset, recognise
-from epilens.data.duplicates import Repeats
+from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.runs import runs_among
 from epilens.data.scan import Onsets, Patient, Scan
@@ -96,17 +96,10 @@ class Recordings:
 
     def read(self, patient: Patient) -> Iterator[Recording]:
         """Signals of one patient; a run that cannot be read or repeats another is an audit row."""
-        repeats = Repeats(self.plan)
-        for run in patient.runs:
-            try:
-                recording, rows = read_run(run, self.plan)
-            except DataError as error:
-                self._note([AuditRow.of("seizure", error, (run.patient, run.name))])
-                continue
-            counts = repeats.admit(recording, rows)
-            self._note(rows)
-            if counts:
-                yield recording
+        for attempt in read_or_audit(map(Pending.of, patient.runs), self.plan):
+            self._note(attempt.rows)
+            if attempt.recording is not None:
+                yield attempt.recording
 
     def _note(self, rows: Iterable[AuditRow]) -> None:
         for row in rows:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import contacts_in
-from epilens.data.load_patient import bids_root
+from epilens.data.discovery import bids_root
 from epilens.data.readers.companions import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader

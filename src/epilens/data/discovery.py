@@ -1,4 +1,4 @@
-"""What `epilens review` is given → patients with their recordings; nothing is read yet.
+"""What the user gave: files, folders, BIDS trees, runs or MNE objects; nothing is read yet.
 
 A name that reaches a file of ours is the code of a patient or the name of a BIDS run; any other
 file is called by a digest, because a file's own name can be that of a person. The screen shows it.
@@ -10,15 +10,27 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from epilens.core.errors import DataError
-from epilens.data.load_patient import bids_root, patient_code
+from epilens.core.errors import DataError, OnsetError
+from epilens.data.onset import APART_S, Onset
 from epilens.data.readers.companions import header_of
 from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
 
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
+
+
+class SourceOnset(NamedTuple):
+    """A recording and its onset; None: what the file or its dataset says."""
+
+    source: Path | BaseRaw
+    onset: Onset | None = None
 
 
 @dataclass(frozen=True)
@@ -128,8 +140,7 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
 
 def _of_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
     """The runs of a tree that a path means: all, those of one patient, or one."""
-    here = path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
-    parts = here.relative_to(tree.root.resolve()).parts
+    parts = real_place(path).relative_to(tree.root.resolve()).parts
     patients = [parts[0]] if parts else sorted(tree.folders, key=natural)
     stem = path.name.partition(".")[0] if not path.is_dir() or path.suffix == ".mefd" else ""
     rows = []
@@ -162,3 +173,104 @@ def _is_signal(path: Path) -> bool:
 def _digest(path: Path) -> str:
     text = str(path.resolve()) if path.is_absolute() or len(path.parts) != 1 else str(path)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]
+
+
+def patient_code(text: str) -> str:
+    """`sub-…` with letters and digits only, so that it can be a file's name everywhere."""
+    code = text.removeprefix("sub-")
+    if not re.fullmatch(r"[A-Za-z0-9]{1,40}", code):
+        raise DataError(
+            f"patient {text!r}: expected a code of letters and digits, found other characters. "
+            "Give one with --patient, and no name of a person."
+        )
+    return f"sub-{code}"
+
+
+def bids_root(path: Path) -> Path | None:
+    """The BIDS dataset that a BIDS name lies in, or None."""
+    path = real_place(path)
+    if path.is_dir() and (path / "dataset_description.json").exists():
+        return path
+    if not path.name.startswith("sub-"):
+        return None
+    return next((p for p in path.parents if (p / "dataset_description.json").exists()), None)
+
+
+def real_place(path: Path) -> Path:
+    """The real place of a name; a linked file (as datalad keeps them) keeps its own name."""
+    return path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
+
+
+def common_root(sources: Sequence[SourceOnset]) -> Path | None:
+    """The BIDS dataset of all sources; None for plain files and open recordings."""
+    roots = {bids_root(source) if isinstance(source, Path) else None for source, _ in sources}
+    if len(roots) > 1:
+        raise DataError(
+            "recordings: expected recordings of one dataset, found files of several. Give the "
+            "files of one patient."
+        )
+    return roots.pop()
+
+
+def sources_of(items: Sequence[Any], onsets_s: Sequence[float | None] = ()) -> list[SourceOnset]:
+    """Files and open recordings of one patient, each with its onset.
+
+    Parameters
+    ----------
+    items : sequence
+        Paths, `mne.io.Raw` objects, or pairs of one of them and its onset.
+    onsets_s : sequence of float
+        Onsets of the items, in their order; one file can have several.
+    """
+    from mne.io import BaseRaw
+
+    sources: list[Path | BaseRaw] = []
+    onsets = [_as_onset(onset_s) for onset_s in onsets_s]
+    for item in items:
+        source, *own = item if isinstance(item, tuple) else (item,)
+        if not isinstance(source, str | Path | BaseRaw):
+            raise DataError(
+                "recordings: expected paths, mne.io.Raw objects, recordings or a cube, found "
+                f"{type(source).__name__}. Read the files with mne.io.read_raw first."
+            )
+        onsets += map(_as_onset, own)
+        sources.append(source if isinstance(source, BaseRaw) else header_of(Path(source)))
+        if isinstance(sources[-1], Path) and not sources[-1].exists():
+            raise DataError(f"{source}: expected a recording, found nothing. Check the path.")
+    return _with_onsets(sources, onsets)
+
+
+def _as_onset(onset: Onset | float | None) -> Onset | None:
+    return onset if onset is None or isinstance(onset, Onset) else Onset.given(float(onset))
+
+
+def _with_onsets(
+    sources: Sequence[Path | BaseRaw], onsets: Sequence[Onset | None]
+) -> list[SourceOnset]:
+    """Each recording with its onset; one file can have several seizures."""
+    if not onsets:
+        return [SourceOnset(source) for source in sources]
+    files = all(isinstance(source, Path) for source in sources)
+    if files and len(sources) == 1:
+        sources = [sources[0]] * len(onsets)
+    if len(sources) != len(onsets):
+        raise OnsetError(
+            f"recordings: expected one onset for each of {len(sources)} "
+            f"{'files' if files else 'recordings'}, found {len(onsets)}. "
+            + ("Give --onset once for every file, in their order." if files else "Give as many.")
+        )
+    pairs = list(map(SourceOnset, sources, onsets))
+    for source in dict.fromkeys(source for source in sources if isinstance(source, Path)):
+        _check_apart(source, [onset for other, onset in pairs if other == source])
+    return pairs
+
+
+def _check_apart(file: Path, onsets: Sequence[Onset | None]) -> None:
+    """Onsets of one file that are closer than any two seizures are refused."""
+    for before, after in pairwise(sorted(onset.onset_s for onset in onsets if onset)):
+        if after - before < APART_S:
+            raise OnsetError(
+                f"{file.name}: expected seizures {APART_S:g} s or more apart in one file, found "
+                f"onsets at {before:g} and {after:g} s. Give one onset for each seizure, with a "
+                "decimal point."
+            )

@@ -40,17 +40,27 @@ class Event:
 
 @dataclass(frozen=True)
 class Onset:
-    """The onset that was taken, by which rule, from which annotation; the end where it is known."""
+    """The onset of a seizure in a file, and its source."""
 
     onset_s: float
+    """Seconds from the start of the file."""
     offset_s: float | None
+    """End of the seizure, where it is known."""
     text: str
+    """The annotation; empty where a person gave the onset."""
     rule: str
+    """The rule that the annotation matched (`RULES`, best first), or `GIVEN` or `TABLED`."""
 
     @classmethod
     def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
-        """An onset that the user typed, or has in a table: no rule was needed."""
+        """An onset that the user typed, or that a table contains: no rule was needed."""
         return cls(onset_s, None, "", how)
+
+
+class OutsideError(OnsetError):
+    """An onset that the user typed does not lie in its recording."""
+
+    default_code = "onset-outside"
 
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}

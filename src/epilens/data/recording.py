@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,38 +24,53 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 
-@dataclass(frozen=True)
-class SeizureRun:
-    """One usable seizure before its signal is read, as sidecars or a header describe it."""
+@dataclass(frozen=True, kw_only=True)
+class RunInfo:
+    """What is known about one seizure, before and after its signal is read."""
 
     patient: str
     center: str
-    name: str
-    entity: str
-    """The run's number without zeros, as people call it."""
-    path: Path | None
-    onset: Onset
+    run: str
+    """Name of the run; a second seizure of a run ends in `+2`."""
     channels: tuple[str, ...]
-    """Contacts to be read, in the order of channels.tsv."""
-    listed: frozenset[str]
-    """Every name of channels.tsv."""
-    modality: str
-    stated_units: tuple[str, ...]
+    onset: Onset
     is_ez: tuple[bool, ...] | None
     positions: Positions
-    stated_fs: float | None
-    duration_s: float | None
+    modality: str
     mains_hz: float | None
+    source: Path | None
+    """The signal file; None where there is none."""
     is_soz: tuple[bool, ...] | None = None
+    """Onset zone and resection where they are known; the plan decides which of them `is_ez`."""
     is_resected: tuple[bool, ...] | None = None
     simulated: bool = False
+
+    def labels_at(self, index: Iterable[int]) -> dict[str, Any]:
+        """The labels of some channels, by field; None where they are unknown."""
+        index = list(index)
+        labels = ((name, getattr(self, name)) for name in FLAGS)
+        return {
+            name: None if flags is None else tuple(flags[i] for i in index)
+            for name, flags in labels
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeizureRun(RunInfo):
+    """One usable seizure before its signal is read, as sidecars or a header describe it.
+
+    `channels` are the contacts to be read, in the order of channels.tsv.
+    """
+
+    entity: str
+    """The run's number without zeros, as people call it."""
+    listed: frozenset[str]
+    """Every name of channels.tsv."""
+    stated_units: tuple[str, ...]
+    stated_fs: float | None
+    duration_s: float | None
     raw: BaseRaw | None = None
     """The recording, where it is open already; it is not opened again then."""
-
-    @property
-    def source(self) -> Path | BaseRaw | None:
-        """What is read: the open recording, else the file."""
-        return self.path if self.raw is None else self.raw
 
     @property
     def units(self) -> dict[str, str]:
@@ -69,38 +84,24 @@ class SeizureRun:
             self,
             channels=tuple(self.channels[i] for i in index),
             stated_units=tuple(self.stated_units[i] for i in index),
-            **flags_at(self, index),
+            **self.labels_at(index),
         )
 
 
-@dataclass(frozen=True)
-class Recording:
+@dataclass(frozen=True, kw_only=True)
+class Recording(RunInfo):
     """The signal of one seizure around its onset.
 
     `signal` is (channel, time) in µV; its first sample lies `start_s` seconds from onset.
     `missing` marks samples that were not finite in the file (0 in `signal`); None: there are none.
     """
 
-    patient: str
-    center: str
-    run: str
     signal: NDArray[np.float32]
     fs: float
-    channels: tuple[str, ...]
     start_s: float
-    onset: Onset
-    is_ez: tuple[bool, ...] | None
-    positions: Positions
-    modality: str
-    mains_hz: float | None
-    source: Path | None
     missing: NDArray[np.bool_] | None = None
-    is_soz: tuple[bool, ...] | None = None
-    """Onset zone and resection where they are known; `is_ez` is what the plan makes of them."""
-    is_resected: tuple[bool, ...] | None = None
-    simulated: bool = False
     content: str = ""
-    """Digest of the whole file's content; empty where it is not known (see `data.repeats`)."""
+    """Digest of the whole file's content; empty where it is unknown (see `data.duplicates`)."""
 
     @property
     def stop_s(self) -> float:
@@ -108,7 +109,7 @@ class Recording:
         return self.start_s + self.signal.shape[1] / self.fs
 
     def __repr__(self) -> str:
-        """Who, which seizure, and how much of it; not the samples."""
+        """Patient, seizure and interval; not the samples."""
         return (
             f"Recording({self.patient} {self.run}: {len(self.channels)} channels at {self.fs:g} "
             f"Hz, {self.start_s:g} to {self.stop_s:g} s from onset)"
@@ -116,16 +117,7 @@ class Recording:
 
 
 FLAGS = ("is_ez", "is_soz", "is_resected")
-"""What labels say about the channels of a run or recording."""
-
-
-def flags_at(source: SeizureRun | Recording, index: Iterable[int]) -> dict[str, Any]:
-    """The labels of some channels, by field; None where nothing is known."""
-    index = list(index)
-    known = ((name, getattr(source, name)) for name in FLAGS)
-    return {
-        name: None if flags is None else tuple(flags[i] for i in index) for name, flags in known
-    }
+"""Fields with labels of the channels."""
 
 
 def align(recordings: Sequence[Recording]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
@@ -146,9 +138,9 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     Raises
     ------
     DataError
-        When the file is missing, cannot be read, or does not hold enough signal before onset.
+        When the file is missing, cannot be read, or has no signal at the onset.
     """
-    reader = open_mne(run.source, run.units)
+    reader = open_mne(run.source if run.raw is None else run.raw, run.units)
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
     recording = _read(run, reader, names, interval)
@@ -157,7 +149,7 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
         notes.append(note)
-    noted = [AuditRow.of("run", note, (run.patient, run.name), "noted") for note in notes]
+    noted = [AuditRow.of("run", note, (run.patient, run.run), "noted") for note in notes]
     flags = quality_flags(recording.signal, recording.missing, plan.quality)
     keep = [not set(channel) & set(plan.quality.drop) for channel in flags]
     rows += _flag_rows(run, names, flags, keep)
@@ -187,23 +179,15 @@ def _read(
     if missing is not None:
         signal[missing] = 0
     row = {name: i for i, name in enumerate(run.channels)}
+    info = {field.name: getattr(run, field.name) for field in fields(RunInfo)}
+    info |= {"channels": tuple(names), "positions": run.positions.of(names)}
     return Recording(
-        patient=run.patient,
-        center=run.center,
-        run=run.name,
+        **(info | run.labels_at(row[name] for name in names)),
         signal=signal,
         fs=fs,
-        channels=tuple(names),
         start_s=interval[0] / fs - run.onset.onset_s,
-        onset=run.onset,
-        positions=run.positions.of(names),
-        modality=run.modality,
-        mains_hz=run.mains_hz,
-        source=run.path,
         missing=missing,
-        simulated=run.simulated,
         content=reader.content_digest(),
-        **flags_at(run, (row[name] for name in names)),
     )
 
 
@@ -224,7 +208,7 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
         channels=names,
         positions=recording.positions.of(names),
         missing=None if recording.missing is None else recording.missing[index],
-        **flags_at(recording, index),
+        **recording.labels_at(index),
     )
 
 
@@ -245,13 +229,13 @@ def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], li
     names = [name for name in run.channels if name in in_file]
     note = Note("is in channels.tsv but not in the file", "channel-not-in-file")
     rows = [
-        AuditRow.of("channel", note, (run.patient, run.name, name))
+        AuditRow.of("channel", note, (run.patient, run.run, name))
         for name in run.channels
         if name not in in_file
     ]
     note = Note("is in the file but not in channels.tsv", "channel-not-listed")
     rows += [
-        AuditRow.of("channel", note, (run.patient, run.name, shown_label(name, place)))
+        AuditRow.of("channel", note, (run.patient, run.run, shown_label(name, place)))
         for place, name in enumerate(in_file, start=1)
         if name not in run.listed
     ]
@@ -274,7 +258,7 @@ def _flag_rows(
         AuditRow.of(
             "channel",
             Note("signal is {found}", "channel-quality", found=flag),
-            (run.patient, run.name, name),
+            (run.patient, run.run, name),
             "noted" if kept else "excluded",
         )
         for name, channel, kept in zip(names, flags, keep, strict=True)

@@ -15,7 +15,7 @@ from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, known_word, shown_label
 from epilens.data.labels import Zones
 from epilens.data.non_contacts import BIDS_CONTACTS
-from epilens.data.onset import APART_S, Event, Onset
+from epilens.data.onset import APART_S, TABLED, Event, Onset
 from epilens.data.positions import Positions
 from epilens.data.readers.companions import header_of
 from epilens.data.recording import SeizureRun
@@ -69,9 +69,9 @@ class RunSidecars:
         return SeizureRun(
             patient=self.patient,
             center=center,
-            name=run_name(self.file),
+            run=run_name(self.file),
             entity=run_number(self.file),
-            path=signal_file(self.file),
+            source=signal_file(self.file),
             onset=self.onset,
             channels=self.good,
             listed=frozenset(self.table["name"]),
@@ -229,8 +229,8 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     return onset
 
 
-def read_onsets(path: Path) -> dict[tuple[str, str], float]:
-    """The user's onsets: (patient, run) → seconds. A run is `01`, `run-01` or its full name.
+def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
+    """The user's onsets by patient and run. A run is `01`, `run-01` or its full name.
 
     Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
     """
@@ -265,7 +265,7 @@ def read_onsets(path: Path) -> dict[tuple[str, str], float]:
                 code="onset",
             )
     return {
-        (patient, seizure_name(run, number)): onset_s
+        (patient, seizure_name(run, number)): Onset.given(onset_s, TABLED)
         for (patient, run), onsets_s in by_run.items()
         for number, onset_s in enumerate(onsets_s, start=1)
     }

@@ -16,7 +16,7 @@ from epilens.core.errors import DataError, OnsetError, Reason
 from epilens.data.audit import AuditRow, Note, shown_run
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
-from epilens.data.onset import GIVEN, TABLED, Onset, find_onset
+from epilens.data.onset import Onset, find_onset
 from epilens.data.positions import Positions, read_positions
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.recording import SeizureRun
@@ -35,8 +35,8 @@ from epilens.data.runs import (
 from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
 from epilens.plan import Plan
 
-Onsets = Mapping[tuple[str, str], float]
-"""(patient, name or number of a run) → seconds from the start of the recording."""
+Onsets = Mapping[tuple[str, str], Onset]
+"""By patient, and name or number of a run."""
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,14 @@ class Scan:
 
     def _seizures(self, run: SeizureRun) -> list[SeizureRun]:
         """A run, and its further seizures where the onset table has several of it."""
-        key = run.name if (run.patient, run.name) in self._onsets else run.entity
+        key = run.run if (run.patient, run.run) in self._onsets else run.entity
         seizures, number = [run], 2
-        while (onset_s := self._onsets.get((run.patient, f"{key}+{number}"))) is not None:
-            name = seizure_name(run.name, number)
+        while (onset := self._onsets.get((run.patient, f"{key}+{number}"))) is not None:
+            name = seizure_name(run.run, number)
             try:
-                onset = check_onset(Onset.given(onset_s, TABLED), run.duration_s, self.plan)
+                check_onset(onset, run.duration_s, self.plan)
                 entity = seizure_name(run.entity, number)
-                seizures.append(replace(run, name=name, entity=entity, onset=onset))
+                seizures.append(replace(run, run=name, entity=entity, onset=onset))
             except DataError as error:
                 self.rows.append(AuditRow.of("seizure", error, (run.patient, name)))
             number += 1
@@ -211,9 +211,8 @@ class Scan:
         return RunSidecars(patient, file, table, good, fields, onset)
 
     def _onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset:
-        onset_s = self._given_onset(patient, file, ictal)
-        if onset_s is not None:
-            return Onset.given(onset_s, TABLED if self._given_onsets is None else GIVEN)
+        if (given := self._given_onset(patient, file, ictal)) is not None:
+            return given
         table, signal = self.tree.table(file, "events"), signal_file(file)
         if table is not None:
             return find_onset(events_of(table), who="events")
@@ -224,7 +223,7 @@ class Scan:
             )
         return find_onset(open_mne(signal).annotations(), who="events")
 
-    def _given_onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> float | None:
+    def _given_onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset | None:
         if (patient, run_name(file)) in self._onsets:
             return self._onsets[patient, run_name(file)]
         number = run_number(file)
@@ -323,7 +322,7 @@ class Scan:
             self.rows.append(AuditRow.of("label", note, (patient.name,), "noted"))
 
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
-        used = {(p.name, key) for p in patients for run in p.runs for key in (run.name, run.entity)}
+        used = {(p.name, key) for p in patients for run in p.runs for key in (run.run, run.entity)}
         for place, (patient, run) in enumerate(self._onsets, start=1):
             if (patient, run) not in used:
                 note = Note(

@@ -55,12 +55,12 @@ def store_key(store: Store, recordings: str, plan: Plan) -> str:
 
 def _run_facts(run: SeizureRun) -> dict[str, Any]:
     """What the sidecars said about a run; where its file lies does not matter."""
-    return vars(run) | {"path": run.path and run.path.name}
+    return vars(run) | {"source": run.source and run.source.name}
 
 
 def _sources(run: SeizureRun) -> list[Path]:
     """The signal file and its companions (BrainVision and Persyst have more than one)."""
-    return [] if run.path is None or not run.path.is_file() else files_of(run.path)
+    return [] if run.source is None or not run.source.is_file() else files_of(run.source)
 
 
 def source_digests(runs: Iterable[SeizureRun], threads: int | None = None) -> dict[str, str]:

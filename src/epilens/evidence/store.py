@@ -8,8 +8,7 @@ Otherwise only it is made anew, together with what else of its patient is: every
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from epilens.core.progress import Progress, StepFunction
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
 from epilens.data.cohort import participant_facts
-from epilens.data.duplicates import Repeats
-from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.read_seizures import Pending, read_or_audit
+from epilens.data.recording import Recording
 from epilens.data.scan import Patient
 from epilens.data.sidecars import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
@@ -211,36 +210,11 @@ def _tell_participant(path: Path, facts: dict[str, Any]) -> None:
 
 def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
-    repeats = Repeats(job.plan)
-    for result in _one_ahead(lambda run: _try_run(run, job.plan), job.patient.runs, job.threads):
-        recording, noted = result
-        rows += noted
-        if recording is not None and repeats.admit(recording, rows):
-            yield recording
-
-
-def _try_run(run: SeizureRun, plan: Plan) -> tuple[Recording | None, list[AuditRow]]:
-    try:
-        return read_run(run, plan)
-    except DataError as error:
-        return None, [AuditRow.of("seizure", error, (run.patient, run.name))]
-
-
-def _one_ahead(
-    work: Callable[[SeizureRun], Any], items: Sequence[SeizureRun], threads: int | None
-) -> Iterator[Any]:
-    """`map`, with one result prepared in the background where there is a thread to spare."""
-    if threads == 1:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(1) as pool:
-        waiting = [pool.submit(work, item) for item in items[:1]]
-        for item in [*items[1:], None]:
-            ready = waiting.pop()
-            result = ready.result()
-            if item is not None:
-                waiting.append(pool.submit(work, item))
-            yield result
+    runs = map(Pending.of, job.patient.runs)
+    for attempt in read_or_audit(runs, job.plan, ahead=job.threads != 1):
+        rows += attempt.rows
+        if attempt.recording is not None:
+            yield attempt.recording
 
 
 def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:

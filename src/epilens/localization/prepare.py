@@ -13,7 +13,8 @@ from epilens.core.errors import DataError
 from epilens.core.progress import Progress
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
-from epilens.data.load_patient import Given, Intake, patient_code, take_in
+from epilens.data.discovery import patient_code
+from epilens.data.load_patient import Given, Intake, take_in
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.cube import check, is_ictal, is_reference, joined

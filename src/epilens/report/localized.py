@@ -30,7 +30,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         tick.expect(1)  # writing; the rest is announced by what does it
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
-        from epilens.data.load_patient import patient_code
+        from epilens.data.discovery import patient_code
         from epilens.localization.result import assemble
         from epilens.report.page import write_report
         from epilens.report.pdf import write_pdf

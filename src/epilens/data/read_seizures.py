@@ -1,0 +1,98 @@
+"""Read the seizures of a patient one by one; one that cannot be used becomes an audit row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from epilens.core.errors import DataError, Reason
+from epilens.data.audit import AuditRow
+from epilens.data.duplicates import Repeats
+from epilens.data.onset import OutsideError
+from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.plan import Plan
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A seizure to be read."""
+
+    patient: str
+    name: str
+    prepare: Callable[[], tuple[SeizureRun | Recording, Sequence[AuditRow]]]
+    """Finds out what is to be read; a recording is in memory already."""
+
+    @classmethod
+    def of(cls, run: SeizureRun) -> Pending:
+        """A run that needs no preparation."""
+        return cls(run.patient, run.run, lambda: (run, ()))
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The outcome for one seizure; without a recording, the last row says why."""
+
+    name: str
+    rows: tuple[AuditRow, ...]
+    recording: Recording | None = None
+    channels: tuple[str, ...] = ()
+    """Every channel of the file, used or not, as far as it could be opened."""
+    error: DataError | None = None
+    """Why it could not be read, in full; None where it was read, or repeats another."""
+
+
+def read_or_audit(
+    seizures: Iterable[Pending],
+    plan: Plan,
+    ahead: bool = False,
+    public: Callable[[DataError], Reason] = lambda error: error.reason,
+) -> Iterator[Attempt]:
+    """Try to read every seizure of a patient, in order.
+
+    Parameters
+    ----------
+    ahead : bool
+        Read the next seizure in the background while the caller works on the one before.
+    public : callable
+        The reason that the audit shows for an error.
+    """
+    repeats, work = Repeats(plan), partial(_attempt, plan=plan, public=public)
+    for attempt in _one_ahead(work, list(seizures)) if ahead else map(work, seizures):
+        if attempt.recording is None:
+            yield attempt
+            continue
+        rows = list(attempt.rows)
+        counts = repeats.admit(attempt.recording, rows)
+        yield replace(attempt, rows=tuple(rows), recording=attempt.recording if counts else None)
+
+
+def _attempt(seizure: Pending, plan: Plan, public: Callable[[DataError], Reason]) -> Attempt:
+    channels: tuple[str, ...] = ()
+    try:
+        run, rows = seizure.prepare()
+        if isinstance(run, Recording):
+            return Attempt(seizure.name, tuple(rows), run, run.channels)
+        channels = (*run.channels, *run.listed)
+        recording, more = read_run(run, plan)
+    except OutsideError:
+        raise
+    except DataError as error:
+        row = AuditRow.of("seizure", public(error), (seizure.patient, seizure.name))
+        return Attempt(seizure.name, (row,), channels=channels, error=error)
+    return Attempt(seizure.name, (*rows, *more), recording, channels)
+
+
+def _one_ahead(work: Callable[[Pending], Attempt], items: Sequence[Pending]) -> Iterator[Any]:
+    """`map`, with one result prepared in the background."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = [pool.submit(work, item) for item in items[:1]]
+        for item in [*items[1:], None]:
+            if not waiting:
+                return
+            attempt = waiting.pop().result()
+            if item is not None:
+                waiting.append(pool.submit(work, item))
+            yield attempt
