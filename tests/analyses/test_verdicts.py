@@ -16,7 +16,15 @@ from epilens.analyses import (
     ranking,
     rich_inputs,
 )
-from epilens.analyses.verdicts import FEWEST, Outcome, judged, told, verdict, versus, versus_best
+from epilens.analyses.verdicts import (
+    FEWEST,
+    Outcome,
+    in_words,
+    outcome_of,
+    verdict,
+    versus,
+    versus_best,
+)
 from epilens.evaluation.resampling import Comparison
 
 
@@ -38,14 +46,14 @@ def comparison(low, high, patients=20):
     ],
 )
 def test_intervals_decide_and_not_point_estimates(intervals, outcome):
-    assert judged(comparison(*one) for one in intervals) is outcome
+    assert outcome_of(comparison(*one) for one in intervals) is outcome
 
 
 def test_nothing_is_said_of_nothing():
-    assert judged([None]) is Outcome.NOTHING
-    assert judged([comparison(np.nan, np.nan)]) is Outcome.NOTHING
-    assert judged([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOTHING
-    assert told(None) == "not defined"
+    assert outcome_of([None]) is Outcome.NOTHING
+    assert outcome_of([comparison(np.nan, np.nan)]) is Outcome.NOTHING
+    assert outcome_of([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOTHING
+    assert in_words(None) == "not defined"
 
 
 def scores(gap, noise=0.01, patients=30):
@@ -62,9 +70,9 @@ def scores(gap, noise=0.01, patients=30):
 
 
 def test_a_difference_within_the_noise_is_no_agreement():
-    assert judged([versus(scores(0.05), "a", "b", "macro_f1")]) is Outcome.AGREE
-    assert judged([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.SPREAD
-    assert judged([versus_best(scores(-0.05), "a", "macro_f1")]) is Outcome.DIFFER
+    assert outcome_of([versus(scores(0.05), "a", "b", "macro_f1")]) is Outcome.AGREE
+    assert outcome_of([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.SPREAD
+    assert outcome_of([versus_best(scores(-0.05), "a", "macro_f1")]) is Outcome.DIFFER
 
 
 def test_the_best_of_the_others_is_what_a_method_is_held_against():

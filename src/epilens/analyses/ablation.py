@@ -7,7 +7,14 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, paper_rows, title_of, value_of, with_sd
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus,
+)
 from epilens.evaluation.run import Run
 
 METRICS = ("macro_f1", "accuracy", "auroc")
@@ -45,11 +52,11 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     worst = str(loss.idxmax())
     against_full, against_others = comparisons
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "removing patient-relative normalization costs PRQ-Net most Macro-F1 (0.628 to 0.555)",
         f"Macro-F1 goes from {full:.3f} to {full - loss['prq/absolute']:.3f} without it, "
-        f"{told(against_full)}; the lowest of PRQ-Net's variants is "
-        f"{title_of(worst)}, the next one {told(against_others)}",
+        f"{in_words(against_full)}; the lowest of PRQ-Net's variants is "
+        f"{title_of(worst)}, the next one {in_words(against_others)}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The audit: what must hold before any number of a run is believed; one row per check."""
+"""The audit: checks that a run must pass before its numbers are used; one row per check."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from epilens.methods import evidence_counts
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """Checks of the run, and of its leave-one-center-out run if there is one.
+    """Checks of the run, and of its leave-one-center-out run if it has one.
 
-    A caller stops at a row that has not `passed`.
+    Callers stop at a row that has not `passed`.
     """
     rows = [("run", *check) for check in _checks(run)]
     if run.loco is not None:
@@ -46,11 +46,11 @@ def _counts(run: Run) -> Iterator[Check]:
     test = run.ledger[run.ledger["partition"] == "test"]
     cells = test.groupby(["method", "seed"])
     patients = cells["patient"].nunique()
-    yield "patients tested by every method and seed", len(run.setting["patients"]), _one(patients)
+    yield "patients tested by every method and seed", len(run.setting["patients"]), _range(patients)
     channels = len(test.drop_duplicates(["patient", "channel"]))
-    yield "channels tested by every method and seed", channels, _one(cells.size())
+    yield "channels tested by every method and seed", channels, _range(cells.size())
     folds = test.groupby(["method", "seed", "patient"])["fold"].nunique()
-    yield "test folds of every patient", 1, _one(folds)
+    yield "test folds of every patient", 1, _range(folds)
     # Scores that chose a threshold have labels too.
     labelled = pd.concat([run.ledger, *(cell.own_scores for cell in cells_of_ledger(run))])
     two = labelled.groupby(["patient", "channel"])["is_ez"].nunique().gt(1)
@@ -62,14 +62,14 @@ def _counts(run: Run) -> Iterator[Check]:
     yield "seeds of every method", seeds, " or ".join(sorted(seeds_of))
 
 
-def _one(counts: pd.Series) -> str:
-    """The one number that all have, or the range."""
+def _range(counts: pd.Series) -> str:
+    """The number that all have in common, or the range."""
     low, high = int(counts.min()), int(counts.max())
     return str(low) if low == high else f"{low} to {high}"
 
 
 def _split(run: Run) -> Iterator[Check]:
-    """Fit, validation and test apart; the held-out center absent from every decision."""
+    """Fit, validation and test patients are disjoint; a held-out center enters no decision."""
     split = run.split
     twice = split.groupby(["fold", "patient"])["partition"].nunique().gt(1)
     yield "patients in two partitions of a fold", 0, np.sum(twice)
@@ -84,13 +84,13 @@ def _split(run: Run) -> Iterator[Check]:
         outside = split[split["partition"] != "test"]
         leaked = outside["patient"].map(center) == outside["fold"]
         yield "held-out center's patients who fit or validate", 0, int(leaked.sum())
-        strange = split[split["partition"] == "test"]
-        wrong = strange["patient"].map(center) != strange["fold"]
+        tested = split[split["partition"] == "test"]
+        wrong = tested["patient"].map(center) != tested["fold"]
         yield "tested patients from another center", 0, int(wrong.sum())
 
 
 def _digests(run: Run) -> Iterator[Check]:
-    """The files are those that the run began with."""
+    """Split and cohort are those that the run started with."""
     setting = run.setting
     yield "digest of the split", setting["split_digest"], split_digest(run.split)
     yield "digest of the cohort", setting["cohort_digest"], cohort_digest(setting["patients"])
@@ -100,7 +100,7 @@ def _digests(run: Run) -> Iterator[Check]:
 
 
 def _cubes(run: Run) -> Iterator[Check]:
-    """Cubes are those of the run; seizures counted; the same seizures drawn as ever."""
+    """Cubes are those of the run; seizures are counted; subsets of seizures are unchanged."""
     patients = list(run.setting["patients"])
     counts: dict[str, dict[str, int]] = {}
     stated = 0
@@ -113,17 +113,18 @@ def _cubes(run: Run) -> Iterator[Check]:
         stated += int(cube.attrs.get("seizures", cube.sizes["seizure"]))
     yield "cubes that are those of the run", len(patients), len(counts)
     yield "seizures with a valid channel", stated, sum(n["seizures"] for n in counts.values())
-    noted = [cell.folder.record.get("notes", {}).get("counts", {}) for cell in cells_of_ledger(run)]
-    wrong = sum(any(counts.get(p, n) != n for p, n in told.items()) for told in noted)
+    cells = cells_of_ledger(run)
+    recorded = [cell.folder.record.get("notes", {}).get("counts", {}) for cell in cells]
+    wrong = sum(any(counts.get(p, n) != n for p, n in noted.items()) for noted in recorded)
     yield "cells that counted other seizures or windows than the cubes have", 0, wrong
     if len(counts) == len(patients):
-        # The same words before and after the first draw: a run gives the same bytes each time.
+        # The same title before and after the first draw: a run gives the same bytes each time.
         title = "patients with other seizure subsets than were first drawn (0 until some are)"
         yield title, 0, 0 if run.subsets is None else len(changed_subsets(run))
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """All checks hold, or which do not."""
+    """All checks pass, or which do not."""
     failed = frame.loc[~frame["passed"], "check"].tolist()
     return verdict(
         not failed,

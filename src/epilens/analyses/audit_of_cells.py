@@ -1,4 +1,4 @@
-"""The audit of cells: there as the plan asks, made by today's inputs, as the ledger says."""
+"""The audit of cells: complete, computed from the current inputs, and equal to the ledger."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import SHAFT
 
 Check = tuple[str, Any, Any]
-"""What is checked (in parentheses: what else should be said), what is expected, what is found."""
+"""Title of the check (with a remark in parentheses), expected value, value found."""
 
 
 def cell_checks(run: Run) -> Iterator[Check]:
-    """Every cell that the plan asks for is there, and is what its inputs make today."""
-    wanted = [CellName(run, *key) for key in _asked(run, _parts(run))]
+    """Every cell that the plan asks for exists and is what its inputs give today."""
+    wanted = [PlannedCell(run, *key) for key in _asked(run, _parts(run))]
     whole = [cell for cell in wanted if cell.folder.record]
     yield "cells that the plan asks for", len(wanted), len(whole)
     damaged = [cell for cell in whole if not cell.is_itself()]
@@ -59,8 +59,8 @@ def _asked(run: Run, methods: Sequence[str]) -> list[tuple[str, int, str]]:
 
 
 @dataclass(frozen=True)
-class CellName:
-    """A cell of a run, held against what would make it today."""
+class PlannedCell:
+    """A cell that the plan of a run asks for, compared with its current inputs."""
 
     run: Run
     method: str
@@ -69,11 +69,11 @@ class CellName:
 
     @cached_property
     def folder(self) -> CellFolder:
-        """What it left behind."""
+        """Its files."""
         return self.run.cell(self.method, self.seed, self.fold)
 
     def is_itself(self) -> bool:
-        """Whether its key is that of the inputs that it names."""
+        """Whether its key is that of the inputs that it records."""
         record = self.folder.record
         return record.get("key") == digest_of(record.get("inputs"))
 
@@ -86,26 +86,26 @@ class CellName:
             inputs = cell_inputs(self.method, self.seed, self.run.plan, rows, keys)
         except (EpilensError, KeyError):
             return False
-        # Pretrained weights may have been put away; other weights are noticed.
+        # Pretrained weights may have been removed; other weights are detected.
         inputs["pretrained"] = inputs["pretrained"] or stored.get("pretrained")
         return digest_of(inputs) == self.folder.record.get("key")
 
 
 @lru_cache(maxsize=16)
-def _keys(run: Run, beside: str) -> dict[str, str]:
-    """Keys of what a method reads of each patient; empty where the stores are not at hand."""
+def _keys(run: Run, store: str) -> dict[str, str]:
+    """Keys of what a method reads of each patient; empty if the stores are not available."""
     patients = run.setting["patients"]
-    if beside == "cube":
+    if store == "cube":
         return {patient: about["key"] for patient, about in patients.items()}
-    return {} if run.cubes is None else store_keys(run.cohort, patients, beside)
+    return {} if run.cubes is None else store_keys(run.cohort, patients, store)
 
 
 def ledger_checks(run: Run) -> Iterator[Check]:
-    """The ledger has what the plan asks for, as the cells wrote it."""
+    """The ledger contains what the plan asks for, as the cells wrote it."""
     cells = cells_of_ledger(run)
     asked = set(_asked(run, run.plan.methods))
-    there = asked & {cell.name for cell in cells}
-    yield "methods, seeds and folds of the plan in the ledger", len(asked), len(there)
+    present = asked & {cell.name for cell in cells}
+    yield "methods, seeds and folds of the plan in the ledger", len(asked), len(present)
     yield from _thresholds(run, cells)
     whole = [cell for cell in cells if cell.folder.record]
     title = f"of the cells, those that the ledger does not repeat exactly (of {len(whole)})"
@@ -118,23 +118,23 @@ def ledger_checks(run: Run) -> Iterator[Check]:
         yield title, 0.0, max(_smoothing_error(run, name) for name in smooth)
 
 
-def _thresholds(run: Run, cells: Sequence[CellOfLedger]) -> Iterator[Check]:
-    """Chosen on validation patients, or by the method on scores that it kept; never on tests."""
+def _thresholds(run: Run, cells: Sequence[LedgerCell]) -> Iterator[Check]:
+    """Chosen on validation patients, or by the method on scores that it stored; never on tests."""
     asked = [cell for cell in cells if cell.chosen_on == VALIDATION]
-    same = sum(cell.threshold_holds() for cell in asked)
+    same = sum(cell.threshold_is_selected() for cell in asked)
     yield "thresholds that validation patients alone select", len(asked), same
     own = [cell for cell in cells if cell.chosen_on != VALIDATION]
     named = "; ".join(sorted({f"{cell.name[0]}, by {cell.chosen_on}" for cell in own}))
-    same = sum(cell.threshold_holds() for cell in own)
+    same = sum(cell.threshold_is_selected() for cell in own)
     title = f"thresholds that the scores kept with their cells select ({named or 'no method'})"
     yield title, len(own), same
     trained = run.split[run.split["partition"] != "test"].groupby("fold")["patient"].agg(set)
-    strange = [c for c in own if not set(c.own_scores["patient"]) <= trained.get(c.name[2], set())]
-    yield "cells that chose a threshold on others than fit and validation", 0, len(strange)
+    outside = [c for c in own if not set(c.own_scores["patient"]) <= trained.get(c.name[2], set())]
+    yield "cells that chose a threshold on others than fit and validation", 0, len(outside)
 
 
 @dataclass(frozen=True)
-class CellOfLedger:
+class LedgerCell:
     """The ledger's rows of one method, seed and fold, and the cell that they come from."""
 
     name: tuple[str, int, str]
@@ -143,21 +143,21 @@ class CellOfLedger:
 
     @property
     def chosen_on(self) -> str:
-        """Whose scores choose its threshold; what is fused has no cell: validation patients."""
+        """Patients whose scores choose its threshold; fused methods have no cell: validation."""
         return self.folder.record.get("threshold", {}).get("chosen_on", VALIDATION)
 
     @property
     def prevalence_tolerance(self) -> float | None:
-        """How far the share that a threshold of its own calls may be from the EZ's."""
+        """Largest distance of the flagged fraction from the EZ fraction."""
         return self.folder.record.get("threshold", {}).get("share_within")
 
     @cached_property
     def own_scores(self) -> pd.DataFrame:
-        """Scores on which the method itself chose its threshold; no row if none were kept."""
-        kept = None if self.chosen_on == VALIDATION else self.folder.threshold_scores
-        return self.rows.iloc[:0] if kept is None else kept
+        """Scores on which the method itself chose its threshold; empty if it stored none."""
+        stored = None if self.chosen_on == VALIDATION else self.folder.threshold_scores
+        return self.rows.iloc[:0] if stored is None else stored
 
-    def threshold_holds(self) -> bool:
+    def threshold_is_selected(self) -> bool:
         """Whether these scores select the threshold of the ledger and of the cell's record."""
         try:
             selected = (
@@ -173,7 +173,7 @@ class CellOfLedger:
         return all(value == selected for value in stated)
 
     def differs(self) -> bool:
-        """Whether the ledger is not what the cell wrote."""
+        """Whether the ledger differs from what the cell wrote."""
         try:
             written = self.folder.ledger
         except LedgerError:
@@ -182,10 +182,10 @@ class CellOfLedger:
         return not first.equals(second[list(first)])
 
 
-def cells_of_ledger(run: Run) -> list[CellOfLedger]:
-    """All of them, in the ledger's order."""
+def cells_of_ledger(run: Run) -> list[LedgerCell]:
+    """All cells, in the ledger's order."""
     groups = run.ledger.groupby(["method", "seed", "fold"], sort=False)
-    return [CellOfLedger(name, rows, run.cell(*name)) for name, rows in groups]  # ty: ignore
+    return [LedgerCell(name, rows, run.cell(*name)) for name, rows in groups]  # ty: ignore
 
 
 def _smoothing_error(run: Run, name: str) -> float:

@@ -12,7 +12,7 @@ from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS, heading
 from epilens.analyses.figures import legend_above
 from epilens.analyses.tables import paper_rows
-from epilens.analyses.verdicts import Verdict, judged, verdict
+from epilens.analyses.verdicts import Verdict, outcome_of, verdict
 from epilens.evaluation.resampling import Comparison, compare_scores
 from epilens.evaluation.run import Run
 
@@ -70,7 +70,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
     below = frame.loc[frame["high"] < 0, "metric"]
     return verdict(
-        judged(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
+        outcome_of(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
         f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)}, "
         f"{int(frame['patients'].min())} patients",

@@ -24,8 +24,8 @@ from epilens.analyses.verdicts import (
     TOO_FEW,
     Comparisons,
     Verdict,
-    judged,
-    telling,
+    outcome_of,
+    usable,
     verdict,
     versus_best,
 )
@@ -83,7 +83,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     centers = frame["center"].nunique()
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "CDEL has the highest out-of-fold Macro-F1 in all four centers",
         f"in {len(won)} of {centers} ({', '.join(won) or 'none'}), {frame['method'].nunique()} "
         f"methods compared; {_beyond(comparisons)}",
@@ -91,12 +91,12 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
 
 
 def _beyond(comparisons: Comparisons) -> str:
-    compared = telling(comparisons)
-    if not compared:
+    tested = usable(comparisons)
+    if not tested:
         return f"in every center {TOO_FEW}"
-    beyond = sum(c.low > 0 for c in compared)
+    beyond = sum(c.low > 0 for c in tested)
     return (
-        f"beyond the spread over patients in {beyond} of {len(compared)} with {FEWEST} patients or "
+        f"beyond the spread over patients in {beyond} of {len(tested)} with {FEWEST} patients or "
         "more"
     )
 

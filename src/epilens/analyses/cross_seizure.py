@@ -46,7 +46,7 @@ PAPER = paper_rows(
 def compute(run: Run) -> pd.DataFrame:
     """Patients with two seizures or more; one row per model, metric and number of seizures.
 
-    `gain` is what all seizures add to this many, with its 95 % paired patient bootstrap interval.
+    `gain` is what all seizures add to this number, with its 95 % paired patient bootstrap interval.
     """
     scores = subset_scores(run)
     means = over_seeds(scores, ["method", "seizures"], METRICS).set_index(["method", "seizures"])
@@ -62,7 +62,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def _gain(scores: pd.DataFrame, method: str, metric: str, condition: str) -> dict[str, float]:
-    """All seizures less this many, patient by patient, seeds averaged first."""
+    """All seizures minus this many, patient by patient, seeds averaged first."""
     every, few = (
         patient_means(scores[scores["seizures"] == name], method, metric)
         for name in ("all", condition)
@@ -100,7 +100,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
 def claim(frame: pd.DataFrame) -> Verdict:
     """More seizures are better."""
     cdel = frame[frame["method"] == "cdel"]
-    one, two, every = (
+    with_one, with_two, with_all = (
         value_of(cdel, "value", metric="macro_f1", seizures=name) for name in CONDITIONS
     )
     asked = cdel[(cdel["seizures"] != "all") & (cdel["metric"] != "recall_at_k")]
@@ -110,8 +110,8 @@ def claim(frame: pd.DataFrame) -> Verdict:
         _outcome(asked),
         "CDEL's Macro-F1 rises from 0.6146 with one seizure to 0.6254 with two and 0.6395 with "
         "all, and all eight intervals of the gains lie above zero (73 patients)",
-        f"{one:.4f}, {two:.4f} and {every:.4f}; above zero are {len(above)} of {len(asked)} "
-        f"intervals ({named or 'none'}), {int(cdel['patients'].max())} patients",
+        f"{with_one:.4f}, {with_two:.4f} and {with_all:.4f}; above zero are {len(above)} of "
+        f"{len(asked)} intervals ({named or 'none'}), {int(cdel['patients'].max())} patients",
     )
 
 

@@ -1,4 +1,4 @@
-"""Every patient of the cohort, with what is known of them (Table II)."""
+"""Every patient of the cohort with clinical information (Table II)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _paper() -> pd.DataFrame:
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """One row per patient; a clinical column that no cube knows is left out."""
+    """One row per patient; clinical columns without any value are omitted."""
     frame = patient_table(run)
     unknown = [name for name in CLINICAL if frame[name].isna().all()]
     frame["ez_percent"] = 100 * frame["ez_channels"] / frame["channels"]
@@ -118,7 +118,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def patient_table(run: Run) -> pd.DataFrame:
-    """Patients by center: what the cubes know, and the channels that were scored."""
+    """Patients by center: clinical information of the cubes, and the channels that were scored."""
     test = run.ledger[run.ledger["partition"] == "test"]
     channels = test.drop_duplicates(["patient", "channel"]).groupby("patient")["is_ez"]
     counts = pd.DataFrame({"channels": channels.size(), "ez_channels": channels.sum()})
@@ -138,19 +138,19 @@ def claim(frame: pd.DataFrame) -> Verdict:
     """How many patients of the paper are here, and whether their modality agrees."""
     here = frame[frame["patient"].isin(set(PAPER["patient"]))]
     if not len(here):
-        found = f"{len(frame)} patients, none of them named in the paper"
-        return verdict(Outcome.NOTHING, "80 patients, all Engel class I", found)
+        nobody = f"{len(frame)} patients, none of them named in the paper"
+        return verdict(Outcome.NOTHING, "80 patients, all Engel class I", nobody)
     both_known = "modality" in here and "paper_modality" in here
     both = here.dropna(subset=["modality", "paper_modality"]) if both_known else here.iloc[:0]
     same = 0
     if len(both):
         same = int((both["modality"].str.upper() == both["paper_modality"].str.upper()).sum())
-    known = f"; the modality agrees for {same} of the {len(both)} for whom both are known"
-    known = known if len(both) else ""
+    agreement = f"; the modality agrees for {same} of the {len(both)} for whom both are known"
+    agreement = agreement if len(both) else ""
     return verdict(
         len(here) == len(frame) == len(PAPER) and same == len(both),
         "80 patients, all Engel class I",
-        f"{len(frame)} patients, {len(here)} of them named in the paper{known}",
+        f"{len(frame)} patients, {len(here)} of them named in the paper{agreement}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The paper's figures, put together from the panels of analyses; readable in grey."""
+"""The paper's figures, composed of the panels of analyses; readable in greyscale."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OTHERS = ("^", "v", "P", "X", "<", ">")
 
 
 def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
-    """Marker and colour of a method; lightness and marker tell them apart in grey print."""
+    """Marker and colour of a method, distinguishable in greyscale."""
     if method in _STYLES:
         return dict(_STYLES[method])
     place = list(others).index(method) if method in others else 0
@@ -89,7 +89,7 @@ def legend_inside(ax: Axes, **place: Any) -> None:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure: the analyses whose panels stand side by side."""
+    """A figure: the analyses whose panels are side by side."""
 
     name: str
     shows: str

@@ -11,7 +11,14 @@ from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_inside
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus,
+)
 from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
@@ -71,11 +78,11 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The locked weight beats both branches alone."""
     alone, locked, other = (value_of(frame, "macro_f1", weight=w) for w in (0.0, 0.2, 1.0))
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "at the locked weight 0.2, Macro-F1 (0.6371) exceeds PRQ-Net's (0.6282) and BCR-Net's "
         "(0.6248)",
         f"{locked:.4f} against {alone:.4f} and {other:.4f}; "
-        f"{'; '.join(told(c, 4) for c in comparisons)}",
+        f"{'; '.join(in_words(c, 4) for c in comparisons)}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The channels nearest to PRQ-Net's threshold (Figure 4 a): who decides them best?"""
+"""The channels nearest to PRQ-Net's threshold (Figure 4 a): which model decides them best?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from epilens.analyses import Analysis
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, title_of, value_of
-from epilens.analyses.verdicts import DRAWS, Comparisons, Verdict, judged, verdict
+from epilens.analyses.verdicts import DRAWS, Comparisons, Verdict, outcome_of, verdict
 from epilens.core.decisions import confusion_metrics
 from epilens.evaluation.resampling import Comparison, compare_patients
 from epilens.evaluation.run import Run
@@ -68,7 +68,7 @@ def hardest_rows(ledger: pd.DataFrame) -> pd.DataFrame:
     test = ledger[(ledger["partition"] == "test") & ledger["method"].isin(CORE)]
     wide = test.pivot(index=key, columns="method", values=["p_nez", "threshold"])
     is_ez = test[test["method"] == "prq"].set_index(key)["is_ez"].loc[wide.index]
-    called = {m: (wide["p_nez"][m] < wide["threshold"][m]).to_numpy() for m in CORE}
+    flagged = {m: (wide["p_nez"][m] < wide["threshold"][m]).to_numpy() for m in CORE}
     margin = (wide["p_nez"]["prq"] - wide["threshold"]["prq"]).abs().to_numpy()
     rows = []
     for (seed, patient), places in is_ez.groupby(["seed", "patient"]).indices.items():
@@ -78,7 +78,7 @@ def hardest_rows(ledger: pd.DataFrame) -> pd.DataFrame:
             hard = order[: -(-percent * len(order) // 100)]
             ez = is_ez.to_numpy()[hard]
             for method in CORE:
-                decided = _decide(called[method][hard], ez)
+                decided = _decide(flagged[method][hard], ez)
                 rows.append((percent, method, seed, patient, len(hard), ez.sum(), *decided))
     columns = ["percent", "method", "seed", "patient", "channels", "ez_channels", *METRICS]
     frame = pd.DataFrame(rows, columns=columns)
@@ -86,10 +86,10 @@ def hardest_rows(ledger: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values("percent", kind="stable", ignore_index=True)
 
 
-def _decide(called: np.ndarray, is_ez: np.ndarray) -> tuple[float, float]:
+def _decide(flagged: np.ndarray, is_ez: np.ndarray) -> tuple[float, float]:
     """EZ-F1 and EZ recall, 0 where there is no EZ."""
-    tp, fp, fn = (called & is_ez).sum(), (called & ~is_ez).sum(), (~called & is_ez).sum()
-    f1 = confusion_metrics(tp, fp, fn, (~called & ~is_ez).sum())["ez_f1"]
+    tp, fp, fn = (flagged & is_ez).sum(), (flagged & ~is_ez).sum(), (~flagged & is_ez).sum()
+    f1 = confusion_metrics(tp, fp, fn, (~flagged & ~is_ez).sum())["ez_f1"]
     return float(f1), float(tp / (tp + fn)) if tp + fn else 0.0
 
 
@@ -113,7 +113,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     recall = [value_of(frame, "ez_recall_gain", percent=p, method="cdel") for p in PERCENTS]
     above = sum(c.low > 0 for c in comparisons if c)
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "on the hardest 10, 20 and 30 % of channels CDEL raises PRQ-Net's EZ-F1 by 0.0219, 0.0236 "
         "and 0.0245, and its EZ recall by 0.0682, 0.0607 and 0.0504",
         f"EZ-F1 by {_listed(gains)}, EZ recall by {_listed(recall)}; "

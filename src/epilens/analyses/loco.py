@@ -15,7 +15,14 @@ from epilens.analyses.tables import (
     title_of,
     value_of,
 )
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus,
+)
 from epilens.evaluation.run import Run
 from epilens.plan import SHAFT
 
@@ -122,11 +129,12 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     everywhere, worst = comparisons
     own = [value_of(frame, "macro_f1", method="cdel", center=center) for center in (MEAN, WORST)]
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "CDEL has the highest Macro-F1 on average over held-out centers (0.6163) and in the worst "
         "one (0.5773)",
         f"highest are {here} of {frame['method'].nunique()} methods; CDEL has {own[0]:.4f} and "
-        f"{own[1]:.4f}; over all patients {told(everywhere)}; in its worst center {told(worst)}",
+        f"{own[1]:.4f}; over all patients {in_words(everywhere)}; in its worst center "
+        f"{in_words(worst)}",
     )
 
 

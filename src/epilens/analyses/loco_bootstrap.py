@@ -17,8 +17,8 @@ from epilens.analyses.verdicts import (
     Comparisons,
     Outcome,
     Verdict,
-    judged,
-    telling,
+    outcome_of,
+    usable,
     verdict,
     versus_best,
 )
@@ -96,7 +96,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """CDEL has the highest estimate in most centers, with wide intervals."""
     leaders = frame.loc[frame.groupby("center", sort=False)["macro_f1"].idxmax()]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
-    outcome = judged(comparisons)
+    outcome = outcome_of(comparisons)
     # The paper's claim is one of point estimates, whose intervals overlap.
     if outcome is Outcome.SPREAD and len(won) >= max(1, len(leaders) - 1):
         outcome = Outcome.AGREE
@@ -109,13 +109,13 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
 
 
 def _beyond(comparisons: Comparisons) -> str:
-    compared = telling(comparisons)
-    if not compared:
+    tested = usable(comparisons)
+    if not tested:
         return f"in every center {TOO_FEW}"
-    apart = sum(not c.low <= 0 <= c.high for c in compared)
+    apart = sum(not c.low <= 0 <= c.high for c in tested)
     return (
         f"its difference from the best of the others lies beyond the spread over patients in "
-        f"{apart} of {len(compared)} with {FEWEST} patients or more"
+        f"{apart} of {len(tested)} with {FEWEST} patients or more"
     )
 
 

@@ -7,7 +7,14 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import best, by_method, paper_text, title_of, value_of, with_sd
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus_best
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus_best,
+)
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import summarise
 from epilens.methods import METHODS
@@ -71,7 +78,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])
     here = "; ".join(
         f"{name} {title_of(leader)} {value_of(frame, column, method=leader):.3f}, "
-        f"{told(comparison)}"
+        f"{in_words(comparison)}"
         for (column, name), leader, comparison in zip(
             CLAIMED.items(), leaders, comparisons, strict=True
         )
@@ -79,7 +86,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     absent = [title_of(m) for m in PAPER["method"] if m not in set(frame["method"])]
     without = f"; not in this run: {', '.join(absent)}" if absent else ""
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "CDEL is highest in Macro-F1 (0.637), EZ-F1 (0.449) and AUROC (0.747) and has the EZ-"
         "fraction bias closest to zero (+0.003)",
         f"highest of {len(frame)} methods are {here}; closest to zero bias is "

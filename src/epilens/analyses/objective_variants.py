@@ -7,7 +7,14 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import paper_rows, value_of
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus,
+)
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means, score
@@ -64,10 +71,10 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The full objective is a little better on average; post hoc."""
     part, full = (value_of(frame, "macro_f1", variant=name, seed="mean") for name in VARIANTS)
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "with the full objective CDEL's mean Macro-F1 is higher (0.6371) than with the boundary "
         "term alone (0.6344); post hoc, it selected nothing",
-        f"{full:.4f} and {part:.4f}; fused with {told(comparisons[0], 4)}",
+        f"{full:.4f} and {part:.4f}; fused with {in_words(comparisons[0], 4)}",
     )
 
 

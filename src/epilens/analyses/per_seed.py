@@ -7,7 +7,14 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, in_order, paper_rows
-from epilens.analyses.verdicts import Comparisons, Verdict, judged, told, verdict, versus_best
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Verdict,
+    in_words,
+    outcome_of,
+    verdict,
+    versus_best,
+)
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means
 
@@ -45,11 +52,11 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     leaders = frame.loc[frame.groupby("seed")["macro_f1"].idxmax()]
     won = int((leaders["method"] == "cdel").sum())
     by_seed = [
-        f"seed {seed}: {told(comparison)}"
+        f"seed {seed}: {in_words(comparison)}"
         for seed, comparison in zip(leaders["seed"], comparisons, strict=True)
     ]
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "CDEL has the highest Macro-F1 of the three models in each of three seeds",
         f"in {won} of {len(leaders)}; {'; '.join(by_seed)}",
     )

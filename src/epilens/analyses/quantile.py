@@ -12,8 +12,8 @@ from epilens.analyses.verdicts import (
     Comparisons,
     Outcome,
     Verdict,
-    telling,
-    told,
+    in_words,
+    usable,
     verdict,
     versus,
 )
@@ -47,11 +47,11 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The quantile hardly matters: changes stay within the spread over seeds."""
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
-    compared = telling(comparisons)
+    compared = usable(comparisons)
     return verdict(
         _outcome(compared),
         f"Macro-F1 stays within {LARGEST_CHANGE} of Q10, less than one SD over seeds",
-        f"it stays within {change:.4f}; {'; '.join(told(c, 4) for c in compared) or TOO_FEW}",
+        f"it stays within {change:.4f}; {'; '.join(in_words(c, 4) for c in compared) or TOO_FEW}",
     )
 
 

@@ -12,8 +12,8 @@ from epilens.analyses.verdicts import (
     TOO_FEW,
     Comparisons,
     Verdict,
-    judged,
-    telling,
+    outcome_of,
+    usable,
     verdict,
     versus,
 )
@@ -49,10 +49,10 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     ]
     names = ", ".join(HEADINGS[metric] for metric in leads) or "none"
     return verdict(
-        judged(comparisons),
+        outcome_of(comparisons),
         "BCR-Net ranks EZ channels best in all five metrics, CDEL second, PRQ-Net third",
         f"BCR-Net is best in {len(leads)} of {len(METRICS)} ({names}), CDEL lies between the two "
-        f"in {len(between)}; {_beyond(telling(comparisons))}",
+        f"in {len(between)}; {_beyond(usable(comparisons))}",
     )
 
 

@@ -37,7 +37,7 @@ REPEATS = 10
 SUBSET_SEED = 0
 BRANCHES = ("prq", "bcr")
 TOLERANCE = 1e-5
-"""Of p_nez: other processors round otherwise, other checkpoints differ more."""
+"""Of p_nez: processors round differently, other checkpoints differ more."""
 
 Subset = tuple[int, ...]
 
@@ -78,13 +78,13 @@ def drawn_subsets(run: Run) -> dict[str, dict[str, list[Subset]]]:
 
 
 def changed_subsets(run: Run) -> list[str]:
-    """Patients whose seizures are drawn otherwise today than they were written down."""
+    """Patients whose subsets differ from those that the run recorded."""
     drawn, written = _named_subsets(run), run.subsets or {}
     return sorted(p for p in drawn | written if drawn.get(p) != written.get(p))
 
 
 def _named_subsets(run: Run) -> Subsets:
-    """By name: a seizure's place in the cube would hide that another one is there."""
+    """By name: a seizure's place in the cube would hide a replaced seizure."""
     named: Subsets = {}
     for patient, conditions in drawn_subsets(run).items():
         names = run.cube(patient)["seizure"].values.tolist()
@@ -96,7 +96,7 @@ def _named_subsets(run: Run) -> Subsets:
 
 
 def _keep_subsets(run: Run) -> None:
-    """Write the subsets down when they are first drawn; refuse other ones later."""
+    """Record the subsets when they are first drawn; refuse others later."""
     if run.subsets is None:
         run.write_subsets(_named_subsets(run))
     if changed := changed_subsets(run):
@@ -129,7 +129,7 @@ def _all_rows(run: Run, drawn: Mapping[str, Mapping[str, list[Subset]]]) -> list
     test = run.split[run.split["partition"] == "test"]
     for fold, part in test.groupby("fold", sort=False):
         cells = [
-            SeedAndFold.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])
+            FoldNetworks.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])
         ]
         for patient in (name for name in part["patient"] if name in drawn):
             cube = run.cube(patient)
@@ -149,7 +149,7 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
     path = run.cell(branch, seed, fold).checkpoint
     try:
         tensors = load_file(path)
-        mean, scale = (tensors.pop(f"standardizer.{what}").numpy() for what in ("mean", "scale"))
+        mean, scale = (tensors.pop(f"standardizer.{part}").numpy() for part in ("mean", "scale"))
         network = untrained(METHODS[branch].settings, mean.size)
         network.load_state_dict(tensors)
     except (OSError, SafetensorError, KeyError, RuntimeError) as error:
@@ -161,7 +161,7 @@ def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
 
 
 @dataclass(frozen=True)
-class SeedAndFold:
+class FoldNetworks:
     """Both branches of one seed and fold, and the thresholds of the three models."""
 
     seed: int
@@ -169,7 +169,7 @@ class SeedAndFold:
     thresholds: dict[str, float]
 
     @classmethod
-    def open(cls, run: Run, seed: int, fold: str) -> SeedAndFold:
+    def open(cls, run: Run, seed: int, fold: str) -> FoldNetworks:
         """Checkpoints and thresholds of a run."""
         here = run.ledger[(run.ledger["seed"] == seed) & (run.ledger["fold"] == fold)]
         thresholds = here.groupby("method")["threshold"].first()
@@ -185,7 +185,7 @@ class SeedAndFold:
         about = {"patient": cube.attrs["patient"], "seed": self.seed}
         for condition, repeats in chosen.items():
             for method, threshold in self.thresholds.items():
-                # A subset that comes again counts again, but is not computed again.
+                # A subset that is drawn twice counts twice, but is computed once.
                 rated = {s: _rate(p_nez(s)[method], cube, threshold) for s in set(repeats)}
                 metrics = pd.DataFrame([rated[s] for s in repeats]).mean().to_dict()
                 yield about | {"seizures": condition, "method": method} | metrics
@@ -210,8 +210,8 @@ class SeedAndFold:
 
 def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, float]:
     """Every metric of the channels that these seizures show."""
-    seen = ~np.isnan(p_nez)
-    rated = metrics_of_rows(p_nez[seen][None], cube["is_ez"].values[seen], threshold)
+    scored = ~np.isnan(p_nez)
+    rated = metrics_of_rows(p_nez[scored][None], cube["is_ez"].values[scored], threshold)
     return {name: float(value[0]) for name, value in rated.items()}
 
 
@@ -230,10 +230,10 @@ def _embed(
 
 
 def _decide(network: PatientNetwork, z: Tensor, m: Tensor, kept: list[int]) -> np.ndarray:
-    """Scores of all channels from some seizures; the others are not there.
+    """Scores of all channels from some seizures; the others are ignored.
 
-    A seizure's windows do not see other seizures, so that z is computed once and only the decision
-    is made anew.
+    The windows of a seizure do not depend on other seizures, so z is computed once and only the
+    decision is repeated.
     """
     import torch
 

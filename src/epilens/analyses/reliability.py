@@ -24,7 +24,7 @@ EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 FINE = 10
 """Classes of the calibration error."""
 DRAWN = ("lens", "cdel", "prq", "bcr", "logistic-z")
-"""At most these are in the figure: more lines cannot be told apart."""
+"""At most these are in the figure: more lines cannot be distinguished."""
 
 
 def compute(run: Run) -> pd.DataFrame:

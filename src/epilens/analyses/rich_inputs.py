@@ -7,7 +7,15 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, title_of
-from epilens.analyses.verdicts import Comparisons, Outcome, Verdict, telling, told, verdict, versus
+from epilens.analyses.verdicts import (
+    Comparisons,
+    Outcome,
+    Verdict,
+    in_words,
+    usable,
+    verdict,
+    versus,
+)
 from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
@@ -49,11 +57,11 @@ def compute(run: Run) -> AnalysisResult:
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """None of them improves on CDEL."""
     gaps = frame[frame["method"].str.startswith("rich/")].set_index("method")["gap"]
-    compared = telling(comparisons)
+    tested = usable(comparisons)
     return verdict(
-        _outcome(compared),
+        _outcome(tested),
         "no richer input improves on CDEL, Macro-F1 being generally 0.05 to 0.10 below",
-        f"{_range(gaps)}; {told(max(compared, key=lambda c: c.estimate) if compared else None)}",
+        f"{_range(gaps)}; {in_words(max(tested, key=lambda c: c.estimate, default=None))}",
     )
 
 

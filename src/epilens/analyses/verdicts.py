@@ -1,8 +1,8 @@
-"""Whether a cohort agrees with what the paper says, judged by the spread over patients.
+"""Whether a cohort agrees with a claim of the paper, given the variability over patients.
 
-A claim of the kind "A is better than B" is held against a paired patient bootstrap of this cohort:
-its 95 % interval lies above zero (they agree), below zero (they differ), or holds zero (nothing
-can be told apart here).
+A claim of the kind "A is better than B" is tested by a paired patient bootstrap of this cohort: its
+95 % confidence interval is above zero (they agree), below zero (they differ), or includes zero (no
+conclusion).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison, compare_scores
 
 DRAWS = 2000
-"""Of the intervals behind a verdict; tables that show intervals draw as often as the paper."""
+"""Bootstrap draws for a verdict; tables with intervals draw as often as the paper."""
 FEWEST = 5
-"""Patients without whom an interval says nothing."""
+"""Patients that a usable interval needs."""
 
 
 TOO_FEW = f"no interval tells, with fewer than {FEWEST} patients"
@@ -32,7 +32,7 @@ Comparisons = tuple[Comparison | None, ...]
 
 
 class Outcome(StrEnum):
-    """What a verdict ends with."""
+    """Agreement with a claim of the paper; the value is the last sentence of a verdict."""
 
     AGREE = "They agree."
     DIFFER = "They differ."
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
     @property
     def counted(self) -> str:
-        """In a tally."""
+        """In a count of claims."""
         return {
             Outcome.AGREE: "agree with the paper",
             Outcome.DIFFER: "differ",
@@ -52,7 +52,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the paper says, what is found here, and how the two stand."""
+    """The claim of the paper, the result of this cohort, and whether they agree."""
 
     outcome: Outcome
     paper: str
@@ -63,32 +63,32 @@ class Verdict:
 
 
 def verdict(outcome: Outcome | bool, paper: str, here: str) -> Verdict:
-    """A verdict; of counts that are the same or not, true or false is enough."""
+    """A verdict; for counts, true or false is enough."""
     if isinstance(outcome, bool):
         outcome = Outcome.AGREE if outcome else Outcome.DIFFER
     return Verdict(outcome, paper, here)
 
 
-def telling(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
-    """Those that say something: defined, and of enough patients."""
-    known = [c for c in comparisons if c is not None and not isnan(c.estimate)]
-    return [c for c in known if c.patients >= FEWEST]
+def usable(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
+    """Comparisons that are defined and have enough patients."""
+    defined = [c for c in comparisons if c is not None and not isnan(c.estimate)]
+    return [c for c in defined if c.patients >= FEWEST]
 
 
-def judged(comparisons: Iterable[Comparison | None]) -> Outcome:
-    """Of "each first beats its second": all intervals above zero, one below, or neither."""
-    known = telling(comparisons)
-    if not known:
+def outcome_of(comparisons: Iterable[Comparison | None]) -> Outcome:
+    """Outcome of "each first beats its second": all intervals above zero, one below, or neither."""
+    tested = usable(comparisons)
+    if not tested:
         return Outcome.NOTHING
-    if any(c.high < 0 for c in known):
+    if any(c.high < 0 for c in tested):
         return Outcome.DIFFER
-    return Outcome.AGREE if all(c.low > 0 for c in known) else Outcome.SPREAD
+    return Outcome.AGREE if all(c.low > 0 for c in tested) else Outcome.SPREAD
 
 
 def versus(
     scores: pd.DataFrame, a: str, b: str, metric: str, draws: int = DRAWS
 ) -> Comparison | None:
-    """Method `a` less method `b`, paired over patients; None where no patient has the metric."""
+    """Method `a` minus method `b`, paired over patients; None if no patient has the metric."""
     try:
         return compare_scores(scores, a, b, metric, draws)
     except LedgerError:
@@ -96,20 +96,20 @@ def versus(
 
 
 def versus_best(scores: pd.DataFrame, method: str, metric: str) -> Comparison | None:
-    """A method less the best of the others in this metric."""
+    """A method minus the best of the others in this metric."""
     others = scores[scores["method"] != method]
     means = others.groupby(["method", "patient"])[metric].mean().groupby("method").mean().dropna()
     return versus(scores, method, str(means.idxmax()), metric) if len(means) else None
 
 
-def told(comparison: Comparison | None, digits: int = 3) -> str:
-    """A comparison in words: who, by how much, between what and what.
+def in_words(comparison: Comparison | None, digits: int = 3) -> str:
+    """A comparison in words: methods, difference, interval and patients.
 
     Examples
     --------
-    >>> told(Comparison("cdel", "prq", "auroc", 0.02, -0.01, 0.05, 40, 0.1, 2000))
+    >>> in_words(Comparison("cdel", "prq", "auroc", 0.02, -0.01, 0.05, 40, 0.1, 2000))
     'CDEL less PRQ-Net +0.020 (95 % -0.010 to +0.050, 40 patients)'
-    >>> told(None)
+    >>> in_words(None)
     'not defined'
     """
     if comparison is None:
