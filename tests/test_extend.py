@@ -72,7 +72,7 @@ def test_each_example_is_short():
         ("methods", "change"),
         ("descriptors", "log_spindle_power"),
         ("datasets", "our-center"),
-        ("analyses", "called"),
+        ("analyses", "flagged"),
     ],
 )
 def test_rows_of_another_package_are_listed_with_their_origin(installed, kind, name):
@@ -167,12 +167,12 @@ def test_the_four_go_all_the_way(installed, tiny, tmp_path):
     folder = ask(installed, "run", str(plan), "--cubes", cubes, "--out", runs).strip()
     table = {row["method"] for row in json.loads(ask(installed, "score", folder, "--json"))}
     assert table == {"growth", "line-length-change", "random"}
-    called = json.loads(ask(installed, "analyse", "called", folder, "--json"))
-    assert {row["method"] for row in called} == table
+    flagged = json.loads(ask(installed, "analyse", "flagged", folder, "--json"))
+    assert {row["method"] for row in flagged} == table
     page = Path(ask(installed, "reproduce", folder, "--out", str(tmp_path / "page")).strip())
     text = page.read_text(encoding="utf-8")
-    assert "Called and annotated contacts" in text
-    assert "called EZ contacts" in (page.parent / "figures" / "called.svg").read_text("utf-8")
+    assert "Flagged and annotated contacts" in text
+    assert "flagged EZ contacts" in (page.parent / "figures" / "flagged.svg").read_text("utf-8")
 
 
 def test_a_plugin_s_descriptor_reaches_the_sentence_of_the_page(installed, tiny, tmp_path):

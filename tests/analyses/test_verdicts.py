@@ -40,9 +40,9 @@ def comparison(low, high, patients=20):
         ([(0.01, 0.03), (0.001, 0.2)], Outcome.AGREE),
         ([(-0.03, -0.01)], Outcome.DIFFER),
         ([(0.01, 0.03), (-0.03, -0.01)], Outcome.DIFFER),
-        ([(0.01, 0.03), (-0.01, 0.03)], Outcome.SPREAD),
-        ([(-0.0004, 0.0008)], Outcome.SPREAD),
-        ([], Outcome.NOTHING),
+        ([(0.01, 0.03), (-0.01, 0.03)], Outcome.UNCLEAR),
+        ([(-0.0004, 0.0008)], Outcome.UNCLEAR),
+        ([], Outcome.NOT_COMPARABLE),
     ],
 )
 def test_intervals_decide_and_not_point_estimates(intervals, outcome):
@@ -50,9 +50,9 @@ def test_intervals_decide_and_not_point_estimates(intervals, outcome):
 
 
 def test_nothing_is_said_of_nothing():
-    assert outcome_of([None]) is Outcome.NOTHING
-    assert outcome_of([comparison(np.nan, np.nan)]) is Outcome.NOTHING
-    assert outcome_of([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOTHING
+    assert outcome_of([None]) is Outcome.NOT_COMPARABLE
+    assert outcome_of([comparison(np.nan, np.nan)]) is Outcome.NOT_COMPARABLE
+    assert outcome_of([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOT_COMPARABLE
     assert in_words(None) == "not defined"
 
 
@@ -71,7 +71,7 @@ def scores(gap, noise=0.01, patients=30):
 
 def test_a_difference_within_the_noise_is_no_agreement():
     assert outcome_of([versus(scores(0.05), "a", "b", "macro_f1")]) is Outcome.AGREE
-    assert outcome_of([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.SPREAD
+    assert outcome_of([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.UNCLEAR
     assert outcome_of([versus_best(scores(-0.05), "a", "macro_f1")]) is Outcome.DIFFER
 
 
@@ -91,7 +91,7 @@ def test_counts_are_the_same_or_not():
 
 @pytest.mark.parametrize(
     ("p", "outcome"),
-    [(0.001, "AGREE"), (0.4, "SPREAD"), (0.99, "DIFFER"), (np.nan, "NOTHING")],
+    [(0.001, "AGREE"), (0.4, "UNCLEAR"), (0.99, "DIFFER"), (np.nan, "NOT_COMPARABLE")],
 )
 def test_a_p_value_that_says_nothing_is_no_disagreement(p, outcome):
     row = {"metric": "macro_f1", "observed": 0.6, "null_mean": 0.59, "p": p}
@@ -105,7 +105,7 @@ def test_richer_inputs_that_may_be_better_are_not_called_better():
 
     assert outcome(-0.1, -0.05) is Outcome.AGREE
     assert outcome(-0.1, 0.05) is Outcome.AGREE
-    assert outcome(-0.05, 0.1) is Outcome.SPREAD
+    assert outcome(-0.05, 0.1) is Outcome.UNCLEAR
     assert outcome(0.05, 0.1) is Outcome.DIFFER
 
 
@@ -116,9 +116,9 @@ def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
 
     assert outcome(-0.0009, 0.0011) is Outcome.AGREE
     assert outcome(0.0001, 0.0011) is Outcome.AGREE  # told apart, and as small as in the paper
-    assert outcome(-0.1, 0.2) is Outcome.SPREAD  # that nobody can tell is no agreement
+    assert outcome(-0.1, 0.2) is Outcome.UNCLEAR  # that nobody can tell is no agreement
     assert outcome(0.01, 0.02) is Outcome.DIFFER
-    assert outcome(-0.0009, 0.0011, FEWEST - 1) is Outcome.NOTHING
+    assert outcome(-0.0009, 0.0011, FEWEST - 1) is Outcome.NOT_COMPARABLE
 
 
 @pytest.mark.parametrize("analysis", [centers, loco_bootstrap])
@@ -126,8 +126,8 @@ def test_centers_with_few_patients_are_not_counted(analysis):
     rows = [("A", "prq", 0.5, False), ("A", "cdel", 0.6, True)]
     frame = pd.DataFrame(rows, columns=["center", "method", "macro_f1", "best"])
     few = analysis.claim(frame, (comparison(0.1, 0.2, FEWEST - 1),))
-    assert few.outcome is Outcome.NOTHING
-    assert "no interval tells, with fewer than 5 patients" in str(few)
+    assert few.outcome is Outcome.NOT_COMPARABLE
+    assert "fewer than 5 patients, too few for an interval" in str(few)
     assert "0 of 0" not in str(few)
     enough = analysis.claim(frame, (comparison(0.1, 0.2),))
     assert "in 1 of 1 with 5 patients or more" in str(enough)
@@ -138,7 +138,7 @@ def test_a_verdict_says_what_lies_on_the_other_side():
     frame = pd.DataFrame({"method": ["prq", "bcr", "cdel"], **values})
     found = ranking.claim(frame, (comparison(-0.2, -0.1), comparison(0.1, 0.2)))
     assert found.outcome is Outcome.DIFFER
-    assert "1 in the paper's direction and 1 against it" in found.here
+    assert "1 are in the paper's direction and 1 against it" in found.here
     rows = [vars(comparison(-0.1, 0.02)), vars(comparison(-0.2, -0.1))]
     frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
     assert "above zero in none, below zero in 1 (EZ-F1) of 2" in str(bootstrap.claim(frame))
@@ -147,7 +147,7 @@ def test_a_verdict_says_what_lies_on_the_other_side():
 def test_patients_whom_the_paper_does_not_name_are_not_compared():
     frame = pd.DataFrame({"patient": ["sub-X1", "sub-X2"], "modality": ["SEEG", "SEEG"]})
     found = demographics.claim(frame)
-    assert found.outcome is Outcome.NOTHING
+    assert found.outcome is Outcome.NOT_COMPARABLE
     assert "0 of" not in str(found)
 
 

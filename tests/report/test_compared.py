@@ -57,7 +57,7 @@ def test_no_more_is_said_than_the_interval_holds(folder):
     assert compare_methods(run, "mine", "coin", ["auroc"]).outcomes == ["AUROC: mine is better"]
     assert compare_methods(run, "coin", "mine", ["auroc"]).outcomes == ["AUROC: mine is better"]
     same = compare_methods(run, "again", "logistic-z", ["auroc"]).outcomes
-    assert same == ["AUROC: no difference beyond the spread over patients"]
+    assert same == ["AUROC: no clear difference, the interval includes zero"]
 
 
 def test_the_figure_shows_every_patient_and_every_metric(folder, tmp_path):

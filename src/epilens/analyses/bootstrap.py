@@ -32,7 +32,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """CDEL less PRQ-Net: a patient's metric is averaged over seeds, then patients are drawn."""
+    """CDEL − PRQ-Net: a patient's metric is averaged over seeds, then patients are drawn."""
     rows = [compare_scores(run.scores, "cdel", "prq", metric, DRAWS) for metric in METRICS]
     return pd.DataFrame([asdict(row) for row in rows])
 
@@ -61,7 +61,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     ax.axvline(0, color="0.3", lw=0.8, ls=":")
     ax.set_yticks(list(places), [HEADINGS[metric] for metric in frame["metric"]])
     ax.set_ylim(-0.6, len(frame) - 0.4)
-    ax.set_xlabel("CDEL less PRQ-Net, 95 % interval")
+    ax.set_xlabel("CDEL − PRQ-Net, 95 % interval")
     legend_above(ax)
 
 
@@ -84,7 +84,7 @@ def _listed(metrics: pd.Series) -> str:
 ENTRIES = (
     Analysis(
         name="bootstrap",
-        title=f"CDEL less PRQ-Net: paired patient bootstrap, {DRAWS:,} draws",
+        title=f"CDEL − PRQ-Net: paired patient bootstrap, {DRAWS:,} draws",
         shows="Figure 3 (c)",
         compute=compute,
         claim=claim,

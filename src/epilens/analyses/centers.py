@@ -96,8 +96,8 @@ def _beyond(comparisons: Comparisons) -> str:
         return f"in every center {TOO_FEW}"
     beyond = sum(c.low > 0 for c in tested)
     return (
-        f"beyond the spread over patients in {beyond} of {len(tested)} with {FEWEST} patients or "
-        "more"
+        f"the interval over patients excludes zero in {beyond} of {len(tested)} with {FEWEST} "
+        "patients or more"
     )
 
 

@@ -118,10 +118,10 @@ def claim(frame: pd.DataFrame) -> Verdict:
 def _outcome(gains: pd.DataFrame) -> Outcome:
     gains = gains[gains["gain"].notna() & (gains["patients"] >= FEWEST)]
     if gains.empty:
-        return Outcome.NOTHING
+        return Outcome.NOT_COMPARABLE
     if (gains["high"] < 0).any():
         return Outcome.DIFFER
-    return Outcome.AGREE if (gains["low"] > 0).all() else Outcome.SPREAD
+    return Outcome.AGREE if (gains["low"] > 0).all() else Outcome.UNCLEAR
 
 
 ENTRIES = (

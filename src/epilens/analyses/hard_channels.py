@@ -53,7 +53,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def _gain(rows: pd.DataFrame, percent: int, metric: str) -> Comparison:
-    """CDEL less PRQ-Net on the same hard channels, patient by patient, seeds averaged first."""
+    """CDEL − PRQ-Net on the same hard channels, patient by patient, seeds averaged first."""
     part = rows[rows["percent"] == percent]
     means = part.groupby(["method", "patient"])[metric].mean().unstack("method")
     return compare_patients(means["cdel"] - means["prq"], "cdel", "prq", metric, DRAWS)

@@ -83,7 +83,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def _compare_with_best(frame: pd.DataFrame, scores: pd.DataFrame) -> Comparisons:
-    """CDEL less the best other row: over all patients, and over those of CDEL's worst center."""
+    """CDEL minus the best other method, over all patients and in CDEL's worst center."""
     others = frame[(frame["method"] != "cdel") & ~frame["method"].str.endswith(SHAFT)]
     rows_of = {center: others[others["center"] == center] for center in (MEAN, WORST)}
     best = {c: str(rows.loc[rows["macro_f1"].idxmax(), "method"]) for c, rows in rows_of.items()}

@@ -98,7 +98,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     outcome = outcome_of(comparisons)
     # The paper's claim is one of point estimates, whose intervals overlap.
-    if outcome is Outcome.SPREAD and len(won) >= max(1, len(leaders) - 1):
+    if outcome is Outcome.UNCLEAR and len(won) >= max(1, len(leaders) - 1):
         outcome = Outcome.AGREE
     return verdict(
         outcome,
@@ -114,7 +114,7 @@ def _beyond(comparisons: Comparisons) -> str:
         return f"in every center {TOO_FEW}"
     apart = sum(not c.low <= 0 <= c.high for c in tested)
     return (
-        f"its difference from the best of the others lies beyond the spread over patients in "
+        f"the interval of its difference from the best of the others excludes zero in "
         f"{apart} of {len(tested)} with {FEWEST} patients or more"
     )
 

@@ -80,8 +80,8 @@ def claim(frame: pd.DataFrame) -> Verdict:
 def _outcome(p: float) -> Outcome:
     """One-sided p: at the other end the shuffled scores would be the better ones."""
     if isnan(p):
-        return Outcome.NOTHING
-    return Outcome.AGREE if p < 0.05 else Outcome.DIFFER if p > 0.95 else Outcome.SPREAD
+        return Outcome.NOT_COMPARABLE
+    return Outcome.AGREE if p < 0.05 else Outcome.DIFFER if p > 0.95 else Outcome.UNCLEAR
 
 
 ENTRIES = (

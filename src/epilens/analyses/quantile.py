@@ -44,7 +44,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """The quantile hardly matters: changes stay within the spread over seeds."""
+    """The quantile hardly matters: changes stay within the SD over seeds."""
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
     compared = usable(comparisons)
@@ -56,13 +56,13 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
 
 
 def _outcome(compared: list[Comparison]) -> Outcome:
-    """Of "it hardly matters": changes as small as the paper's, larger ones, or nobody can tell."""
+    """Of "it hardly matters": changes as small as the paper's, larger ones, or undecided."""
     if not compared:
-        return Outcome.NOTHING
+        return Outcome.NOT_COMPARABLE
     larger = [c for c in compared if round(abs(c.estimate), 4) > LARGEST_CHANGE]
     if any(not c.low <= 0 <= c.high for c in larger):
         return Outcome.DIFFER
-    return Outcome.SPREAD if larger else Outcome.AGREE
+    return Outcome.UNCLEAR if larger else Outcome.AGREE
 
 
 ENTRIES = (

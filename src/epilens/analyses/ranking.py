@@ -61,8 +61,8 @@ def _beyond(compared: list[Comparison]) -> str:
         return TOO_FEW
     along, against = sum(c.low > 0 for c in compared), sum(c.high < 0 for c in compared)
     return (
-        f"of {len(compared)} differences between neighbours, beyond the spread over patients are "
-        f"{along} in the paper's direction and {against} against it"
+        f"of {len(compared)} differences between neighbours, {along} are in the paper's direction "
+        f"and {against} against it with an interval that excludes zero"
     )
 
 

@@ -103,7 +103,7 @@ def _keep_subsets(run: Run) -> None:
         raise LedgerError(
             f"cross-seizure: expected the seizures that {run.folder} wrote down when they were "
             f"first drawn, found others for {len(changed)} patients: {', '.join(changed[:5])}. "
-            "Find out what changed; to draw anew, remove its subsets.json."
+            "Find out what changed; to draw again, remove its subsets.json."
         )
 
 

@@ -28,10 +28,10 @@ DRAWN = ("lens", "cdel", "prq", "bcr", "logistic-z")
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """Every trained row: 1 - p_nez taken as the probability of EZ, patients weighing the same.
+    """Every trained method: 1 - p_nez as the probability of EZ, patients weighted equally.
 
-    `skill` is 1 - Brier / Brier of saying each time the share of EZ of all contacts. `ez_of_0_20`
-    is the share of EZ among contacts that are said to be EZ with 0 to 20 %.
+    `skill` is 1 - Brier / Brier of always stating the EZ fraction of all contacts. `ez_of_0_20` is
+    the EZ fraction of contacts with a stated probability of 0 to 20 %.
     """
     trained = [m for m in run.methods if m in METHODS and not METHODS[m].training_free]
     if not trained:
@@ -63,24 +63,24 @@ def reliability(ledger: pd.DataFrame) -> dict[str, float]:
 
 
 def calibration_error(said: np.ndarray, is_ez: np.ndarray, weight: np.ndarray) -> float:
-    """Mean distance between what is said and what is, over classes of equal width."""
+    """Mean distance between stated probability and EZ fraction, over bins of equal width."""
     place = np.minimum((said * FINE).astype(int), FINE - 1)
     apart = np.bincount(place, weight * (said - is_ez), FINE)
     return float(np.abs(apart).sum() / weight.sum())
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
-    """What is, over what is said; on the dotted line both are the same."""
+    """EZ fraction over the stated probability; the dotted line is perfect calibration."""
     (ax,) = axes
     drawn = [m for m in DRAWN if m in set(frame["method"])] or frame["method"].tolist()[:5]
     others = [m for m in drawn if m not in ("prq", "bcr", "cdel")]
     columns = [name for name in frame.columns if name.startswith("ez_of_")]
     centers = [(low + high) / 2 for low, high in pairwise(EDGES)]
-    ax.plot([0, 1], [0, 1], ls=":", lw=1, color="0.3", label="said = is")
+    ax.plot([0, 1], [0, 1], ls=":", lw=1, color="0.3", label="perfect calibration")
     for method in drawn:
         shares = frame.loc[frame["method"] == method, columns].to_numpy(float)[0]
         ax.plot(centers, shares, ms=4, lw=1.2, label=title_of(method), **style_of(method, others))
-    ax.set(xlabel="stated probability of EZ", ylabel="share that is EZ", xlim=(0, 1), ylim=(0, 1))
+    ax.set(xlabel="stated probability of EZ", ylabel="EZ fraction", xlim=(0, 1), ylim=(0, 1))
     legend_inside(ax)
 
 

@@ -1,4 +1,4 @@
-"""Richer inputs beside CDEL: connectivity, graphs, fast activity, raw windows (Discussion)."""
+"""Richer inputs than CDEL's: connectivity, graphs, fast activity, raw windows (Discussion)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METRICS = ("macro_f1", "ez_f1", "auroc")
 PLAIN = "logistic-z"
 READ_BY_LOGISTIC = ("rich/connectivity", "rich/hfo", "rich/graph-residual")
 PAPER_GAP = (-0.10, -0.05)
-"""Macro-F1 of richer inputs less CDEL's, "generally"."""
+"""Macro-F1 of richer inputs minus CDEL's, "generally"."""
 
 
 def compute(run: Run) -> AnalysisResult:
@@ -77,16 +77,16 @@ def _range(gaps: pd.Series) -> str:
 def _outcome(compared: list[Comparison]) -> Outcome:
     """Of "none improves": one does, none does, or the best one may."""
     if not compared:
-        return Outcome.NOTHING
+        return Outcome.NOT_COMPARABLE
     if any(c.low > 0 for c in compared):
         return Outcome.DIFFER
-    return Outcome.AGREE if all(c.estimate <= 0 for c in compared) else Outcome.SPREAD
+    return Outcome.AGREE if all(c.estimate <= 0 for c in compared) else Outcome.UNCLEAR
 
 
 ENTRIES = (
     Analysis(
         name="rich-inputs",
-        title="Richer inputs beside CDEL",
+        title="Richer inputs compared with CDEL",
         shows="Discussion",
         compute=compute,
         needs=("cdel",),

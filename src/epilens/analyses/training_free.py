@@ -15,7 +15,7 @@ METRICS = ("macro_f1", "ez_f1", "auroc", "ez_auprc")
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """Every training-free row of the run; `gain` is the AUROC that smoothing adds to its row."""
+    """Every training-free method of the run; `gain` is the AUROC that smoothing adds to it."""
     free = [m for m in run.methods if m in METHODS and METHODS[m].training_free]
     raw = dict.fromkeys(m.removesuffix(SHAFT) for m in free)
     order = [name for m in raw for name in (m, m + SHAFT) if name in free]
@@ -38,7 +38,7 @@ def claim(frame: pd.DataFrame) -> str:
     gains = frame["gain"].dropna()
     added = f" Smoothing adds {gains.min():+.3f} to {gains.max():+.3f} AUROC." if len(gains) else ""
     return (
-        f"Beyond the paper. Highest AUROC of {len(raw)} training-free rows: {title_of(highest)} "
+        f"Beyond the paper. Highest AUROC of {len(raw)} training-free methods: {title_of(highest)} "
         f"({raw['auroc'].max():.3f}).{added}"
     )
 

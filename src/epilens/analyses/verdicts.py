@@ -24,7 +24,7 @@ FEWEST = 5
 """Patients that a usable interval needs."""
 
 
-TOO_FEW = f"no interval tells, with fewer than {FEWEST} patients"
+TOO_FEW = f"fewer than {FEWEST} patients, too few for an interval"
 
 
 Comparisons = tuple[Comparison | None, ...]
@@ -36,8 +36,8 @@ class Outcome(StrEnum):
 
     AGREE = "They agree."
     DIFFER = "They differ."
-    SPREAD = "No difference beyond the spread."
-    NOTHING = "Nothing can be said here."
+    UNCLEAR = "No clear difference."
+    NOT_COMPARABLE = "Not comparable here."
 
     @property
     def counted(self) -> str:
@@ -45,8 +45,8 @@ class Outcome(StrEnum):
         return {
             Outcome.AGREE: "agree with the paper",
             Outcome.DIFFER: "differ",
-            Outcome.SPREAD: "no difference beyond the spread",
-            Outcome.NOTHING: "nothing to be said",
+            Outcome.UNCLEAR: "no clear difference",
+            Outcome.NOT_COMPARABLE: "not comparable",
         }[self]
 
 
@@ -79,10 +79,10 @@ def outcome_of(comparisons: Iterable[Comparison | None]) -> Outcome:
     """Outcome of "each first beats its second": all intervals above zero, one below, or neither."""
     tested = usable(comparisons)
     if not tested:
-        return Outcome.NOTHING
+        return Outcome.NOT_COMPARABLE
     if any(c.high < 0 for c in tested):
         return Outcome.DIFFER
-    return Outcome.AGREE if all(c.low > 0 for c in tested) else Outcome.SPREAD
+    return Outcome.AGREE if all(c.low > 0 for c in tested) else Outcome.UNCLEAR
 
 
 def versus(
@@ -108,7 +108,7 @@ def in_words(comparison: Comparison | None, digits: int = 3) -> str:
     Examples
     --------
     >>> in_words(Comparison("cdel", "prq", "auroc", 0.02, -0.01, 0.05, 40, 0.1, 2000))
-    'CDEL less PRQ-Net +0.020 (95 % -0.010 to +0.050, 40 patients)'
+    'CDEL − PRQ-Net +0.020 (95 % -0.010 to +0.050, 40 patients)'
     >>> in_words(None)
     'not defined'
     """
@@ -116,6 +116,6 @@ def in_words(comparison: Comparison | None, digits: int = 3) -> str:
         return "not defined"
     c, spec = comparison, f"+.{digits}f"
     return (
-        f"{title_of(c.a)} less {title_of(c.b)} {c.estimate:{spec}} "
+        f"{title_of(c.a)} − {title_of(c.b)} {c.estimate:{spec}} "
         f"(95 % {c.low:{spec}} to {c.high:{spec}}, {c.patients} patients)"
     )

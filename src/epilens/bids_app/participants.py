@@ -25,7 +25,7 @@ from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
-from epilens.report.derivative import files_of, write_around
+from epilens.report.derivative import files_of, write_dataset_files
 from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker, list_rankers
 from epilens.review.run_spec import RunSpec, make_run_spec
@@ -73,7 +73,7 @@ def localize_all(
     tree = BidsTree(_dataset(root).resolve())
     patients = patients_of(tree, labels)
     out = out.resolve()
-    write_around(out)
+    write_dataset_files(out)
     tick, outcomes = Progress.of(tick), []
     tick.expect(len(patients))
     work = [Job(name, tree.root, out, choice) for name in patients]

@@ -1,4 +1,4 @@
-"""What a shell completes beside verbs, options and files: the names of what there is."""
+"""Shell completion of names: registered rows, plans and shapes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def completed(kind: str) -> Callable[[str], list[str]]:
-    """For `autocompletion`: names of a kind that begin with what is typed.
+    """For `autocompletion`: names of a kind that start with the typed text.
 
     kind : a kind of `epilens list`, or `kinds`, `plans`, `shapes`.
     """
 
     def names(incomplete: str) -> list[str]:
-        known = OTHERS[kind](incomplete) if kind in OTHERS else _rows(kind)
-        return [name for name in known if name.startswith(incomplete)]
+        candidates = OTHERS[kind](incomplete) if kind in OTHERS else _rows(kind)
+        return [name for name in candidates if name.startswith(incomplete)]
 
     return names
 
@@ -32,7 +32,7 @@ def _kinds(_: str) -> Iterable[str]:
 
 
 def _plans(incomplete: str) -> list[str]:
-    """Shipped ones, and the files that are there: a shell that is told names shows no files."""
+    """Shipped plans and TOML files: a shell that receives names does not list files."""
     from epilens.plan import shipped_plans
 
     folder = Path(incomplete).parent if not incomplete.endswith("/") else Path(incomplete)
@@ -50,4 +50,4 @@ OTHERS: dict[str, Callable[[str], Iterable[str]]] = {
     "plans": _plans,
     "shapes": _shapes,
 }
-"""Kinds that are no registry."""
+"""Kinds that are not a registry."""

@@ -131,7 +131,7 @@ def describe(
     """Turn signals into cubes: descriptors of windows and channels.
 
     The paper's plan has nine, for every window, channel and seizure. Where a method of the plan
-    reads traces or signals, they are written beside the cubes. Cubes whose sources and plan have
+    reads traces or signals, they are written next to the cubes. Cubes whose sources and plan have
     not changed are kept, so running it again resumes. What was left out is in OUT/audit.tsv.
     """
     from epilens.compute.dask import progress_on
@@ -182,9 +182,9 @@ def onset(
     from epilens.data.discovery import recordings_in
     from epilens.report.onsets import find_onsets, onsets_json, print_onsets
 
-    found = find_onsets(recordings_in(files))
+    onsets = find_onsets(recordings_in(files))
     if as_json:
-        typer.echo(json.dumps(onsets_json(found), indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(onsets_json(onsets), indent=1, ensure_ascii=False))
     else:
-        print_onsets(found)
+        print_onsets(onsets)
     next_step("look at them: epilens review {} --out MARKS; then localize with --onset", files[0])

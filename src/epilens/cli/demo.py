@@ -1,4 +1,4 @@
-"""The demo: the main job on the embedded default cohort, for people who have no data yet."""
+"""The demo: the whole workflow on a simulated cohort, for users without data."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def _localize_one(plan: Plan, described: Cohort, cohort: Path, out: Path, jobs: 
             save_model(train(plan, others, tick, jobs=jobs), folder)
     say(f"to be localized: {patient}, the first by name with a resection and two seizures")
     (files,) = cohort.glob(f"*/{patient}")
-    beside = ["line-length-spread", "epileptogenicity-index", "fragility"]
+    others_to_show = ["line-length-spread", "epileptogenicity-index", "fragility"]
     with progress("localizing") as tick:
-        localized = localize(files, folder, resected="labels", compare=beside, tick=tick)
+        localized = localize(files, folder, resected="labels", compare=others_to_show, tick=tick)
     return write_report(localized, out / "localized")
 
 
@@ -92,28 +92,28 @@ def _scores(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
         folder = run(plan, cohort, replace(runtime, tick=tick))
     finished = open_run(folder)
     scores = finished.scores
-    # Ablations have their own tables; what is smoothed along shafts stands beside its row.
+    # Ablations have their own tables; smoothed methods are next to theirs.
     main = scores[~scores["method"].str.removesuffix(SHAFT).str.contains("/")]
     table = summarise_scores(main)
     print_scores(table, finished.caveats)
-    say(_standing(table, plan))
+    say(_ranks_of_lens_and_cdel(table, plan))
     return folder
 
 
-def _standing(table: pd.DataFrame, plan: Plan) -> str:
+def _ranks_of_lens_and_cdel(table: pd.DataFrame, plan: Plan) -> str:
     """Where lens and CDEL are in the table, and why."""
     order = table.sort_values("auroc", ascending=False)["method"].tolist()
     auroc = table.set_index("method")["auroc"]
     lens, cdel = (f"{auroc[m]:.3f} (place {order.index(m) + 1})" for m in ("lens", "cdel"))
     return (
-        f"AUROC of {len(order)} rows: lens {lens}, CDEL {cdel}. CDEL's networks are trained for "
+        f"AUROC of {len(order)} methods: lens {lens}, CDEL {cdel}. CDEL's networks are trained for "
         f"{plan.training.epochs} epochs on a few patients here, to show that they work; lens has "
         "one weight per term and needs fewer patients."
     )
 
 
 def _chosen(cohort: Cohort) -> str:
-    """The first patient by name whose dataset tells a resection, with two or more seizures."""
+    """The first patient by name whose dataset states a resection, with two or more seizures."""
     for name, cube in cohort.items():
         if cube.sizes["seizure"] > 1 and "is_resected" in cube and cube["is_resected"].any():
             return name

@@ -107,7 +107,7 @@ def compare(
 ) -> None:
     """Compare two methods patient by patient.
 
-    A less B, with the 95 % interval of a paired bootstrap over patients.
+    A − B with the 95 % confidence interval of a paired bootstrap over patients.
     """
     from epilens.evaluation.run import open_run
     from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
@@ -137,7 +137,7 @@ def analyse(
 ) -> None:
     """Show one table of the paper for this run.
 
-    What the paper reports stands beside it.
+    The paper's values are next to it.
     """
     from epilens.analyses import ANALYSES, run_analysis, sentence
     from epilens.core.console import say
@@ -179,7 +179,7 @@ def reproduce(
     with writable(out) as place, progress_on(cluster, "analyses") as tick:
         page = join(out, write(run, place, tick).name)
     typer.echo(page)
-    next_step("open {} in a browser; tables and figures are beside it", page)
+    next_step("open {} in a browser; tables and figures are in its folder", page)
 
 
 @app.command()

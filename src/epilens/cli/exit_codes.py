@@ -1,6 +1,6 @@
-"""How a command ends: the exit code, and the one sentence that goes with it.
+"""Exit codes of commands, each with one sentence.
 
-0; 2 for bad input or a fault of the machine, with one sentence; 130 for Ctrl-C; 1 for a defect.
+0; 2 for bad input or an error of the system, with one sentence; 130 for Ctrl-C; 1 for a defect.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from epilens.io.os_errors import explain_os_error
 from epilens.io.urls import with_urls
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
-"""Verbs that go on where they stopped."""
+"""Verbs that resume."""
 
 
 class Stopped(Exception):
-    """Ctrl-C, before anybody else has an answer to it."""
+    """Ctrl-C, before the option parser handles it."""
 
 
 class OutputClosed(Exception):
-    """Whoever read our output has stopped reading."""
+    """The reader of our output has stopped reading."""
 
 
 class CommandGroup(TyperGroup):
-    """The verbs of the command line; how they end is decided here, not by the parser of options."""
+    """The verbs of the command line; exit codes are decided here, not by the option parser."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
@@ -44,30 +44,30 @@ class CommandGroup(TyperGroup):
 
 
 @contextmanager
-def ended(arguments: Sequence[str], debug: bool = False) -> Generator[None]:
-    """Whatever happens inside ends the process in one of the ways above."""
+def exit_with_code(arguments: Sequence[str], debug: bool = False) -> Generator[None]:
+    """End the process with one of the exit codes above, whatever happens inside."""
     _check_streams()
     try:
         yield
         _flush()
     except SystemExit:
-        with _faults(arguments, debug):
+        with _errors(arguments, debug):
             _flush()
         raise
     except BaseException:
-        with _faults(arguments, debug):
+        with _errors(arguments, debug):
             raise
 
 
 @contextmanager
-def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
+def _errors(arguments: Sequence[str], debug: bool) -> Generator[None]:
     try:
         with _interrupts():
             yield
     except EpilensError as error:
         _fail(f"epilens: {with_urls(str(error))}", 2, debug)
     except Stopped:
-        _fail(f"epilens: stopped. {_kept(arguments)}", 130, debug)
+        _fail(f"epilens: stopped. {_after_stop(arguments)}", 130, debug)
     except (BrokenPipeError, OutputClosed):
         _silence()
         text = "expected somebody to read the output, found it closed. Files that were written"
@@ -86,7 +86,7 @@ def _faults(arguments: Sequence[str], debug: bool) -> Generator[None]:
 
 @contextmanager
 def _interrupts() -> Generator[None]:
-    """Ctrl-C, also where a package that was being loaded made an error of its own of it."""
+    """Ctrl-C, also if a package that was being loaded turned it into another error."""
     try:
         yield
     except BaseException as error:
@@ -98,15 +98,15 @@ def _interrupts() -> Generator[None]:
         raise
 
 
-def _kept(arguments: Sequence[str]) -> str:
+def _after_stop(arguments: Sequence[str]) -> str:
     verb = next((argument for argument in arguments if not argument.startswith("-")), "")
     if verb in RESUMES:
-        return "What was finished is kept: run the same command again to go on."
-    return "Nothing half-written is left: run the same command again to start anew."
+        return "What was finished is kept: run the same command again to continue."
+    return "Nothing half-written is left: run the same command to start again."
 
 
 def _check_streams() -> None:
-    """A closed output would be some other file's, as soon as one is opened."""
+    """The descriptor of a closed output would be reused by the next opened file."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:
@@ -123,7 +123,7 @@ def _flush() -> None:
 
 
 def _silence() -> None:
-    """What is left in the buffer goes nowhere, instead of failing once more at the end."""
+    """Discard the rest of the buffer, so that it does not fail again at the end."""
     with suppress(OSError, ValueError):
         output = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), output)

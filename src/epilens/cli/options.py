@@ -1,4 +1,4 @@
-"""The application, the options that several verbs have, and what every verb ends with."""
+"""The application, options that several verbs share, and the last line of a verb."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ model_app = typer.Typer(no_args_is_help=True, help="Show models, import released
 app.add_typer(model_app, name="model")
 Roots = Annotated[
     list[Path],
-    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders that hold some."),
+    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders that contain some."),
 ]
 DatasetName = Annotated[
     str | None,
@@ -64,7 +64,7 @@ OnCluster = Annotated[
         help="Run on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing model.")]
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder or URL written by `epilens run`.")
 ]
@@ -74,7 +74,7 @@ CubesOfRun = Annotated[
 ]
 LocoRun = Annotated[
     Path | None,
-    typer.Option("--loco", help="Leave-one-center-out run. Default: looked for beside RUN."),
+    typer.Option("--loco", help="Leave-one-center-out run. Default: searched for next to RUN."),
 ]
 
 
@@ -104,7 +104,7 @@ def next_step(text: str, *paths: Path | str) -> None:
 
 
 def settings_of(path: Path | None, labels: Path | None, onsets: Path | None):
-    """The plan of a file, or the paper's, with the tables that were given beside it."""
+    """The plan of a file, or the paper's, with the tables that were given."""
     from epilens.plan import Plan
 
     given = {"labels": labels, "onsets": onsets}

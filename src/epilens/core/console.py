@@ -1,4 +1,4 @@
-"""What people see in a terminal: tables on stdout, progress and messages on stderr."""
+"""Terminal output: tables on stdout, progress and messages on stderr."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _WIDTH_WITHOUT_TERMINAL = 110
 
 
 _PROSE = 24
-"""Words that are longer than this together may go on in the next line."""
+"""Cells that are longer than this may be wrapped."""
 _LONGEST_NAME = 36
-"""Of patients and methods; what is longer is a file's name or a formula."""
+"""Of patients and methods; longer words are file names or formulas."""
 _NARROW = 100
-"""Below this many columns a bar is short and says no rate, so that count and time left stay."""
+"""Below this many columns a bar is short and has no rate, so that count and time left fit."""
 
 
 class _Console(Console):
-    """An output that nobody reads is an error like any other; rich would end the process with 1."""
+    """Raises an error if the output is closed; rich would end the process with code 1."""
 
     def on_broken_pipe(self) -> None:
-        """Tell whoever prints."""
+        """Raise the error in the code that prints."""
         raise BrokenPipeError from None
 
 
@@ -78,31 +78,31 @@ def print_table(
 ) -> None:
     """A table on stdout; the first `left` columns are text, the others are aligned right.
 
-    Where the terminal is too narrow, whole columns go: those of `drop`, in this order, then from
-    the right. What is gone is said on stderr; the first column stays.
+    If the terminal is too narrow, whole columns are omitted: those of `drop`, in this order, then
+    from the right, never the first. A message on stderr names them.
     """
     console = _console(sys.stdout)
     cells = [["–" if cell is None else visible(cell) for cell in row] for row in rows]
     kept = _widths_that_fit(columns, cells, drop, console.width)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for i, width in kept.items():
-        # What cannot be shown whole goes on in the next line: half a name names nobody.
+        # Long cells are wrapped, not cut: half a name identifies nobody.
         side = "left" if i < left else "right"
         table.add_column(visible(columns[i]), justify=side, overflow="fold", width=width)
     for row in cells:
         table.add_row(*(Text(row[i]) for i in kept))
     console.print(table, new_line_start=True)
-    if gone := [name for i, name in enumerate(columns) if i not in kept]:
-        say(f"not shown in {console.width} columns: {', '.join(gone)}")
+    if omitted := [name for i, name in enumerate(columns) if i not in kept]:
+        say(f"not shown in {console.width} columns: {', '.join(omitted)}")
 
 
 def _widths_that_fit(
     columns: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], width: int
 ) -> dict[int, int]:
-    """Places of the columns that have room side by side, and how wide each of them is.
+    """Indices of the columns that fit side by side, with their widths.
 
-    The widest are narrowed first, none below what it needs: headings and prose can go on in the
-    next line, names and numbers cannot.
+    The widest are narrowed first, none below its minimum: headings and prose can be wrapped, names
+    and numbers cannot.
     """
     needs = {i: _least_width(name, [row[i] for row in rows]) for i, name in enumerate(columns)}
     order = [list(columns).index(name) for name in drop if name in columns]
@@ -120,9 +120,9 @@ def _widths_that_fit(
 
 
 def _least_width(heading: str, cells: Sequence[str]) -> int:
-    """What a column needs to be read: its longest cell; of prose its longest word.
+    """Minimum width of a readable column: its longest cell; for prose its longest word.
 
-    A name of a file can be longer than any word, and then goes on in the next line too.
+    File names can be longer than any word, and are wrapped too.
     """
     longest = max(map(len, cells), default=1)
     words = [len(word) for text in (heading, *cells) for word in text.split()]
@@ -150,7 +150,7 @@ class _Workers(ProgressColumn):
 
 
 class _Short(ProgressColumn):
-    """Text that is cut where the line ends, so that what stands before it stays."""
+    """Text that is truncated at the end of the line, so that the columns before it fit."""
 
     def __init__(self, field: str, width: int):
         super().__init__()
@@ -188,7 +188,7 @@ def _bar(
 def progress(description: str, workers: Callable[[], int] | None = None) -> Generator[Progress]:
     """A bar on stderr for a job, which announces its own size.
 
-    workers : tells how many work on it now, where that changes.
+    workers : returns the current number of workers, if it can change.
     """
     bar = _bar(description, _console(sys.stderr), workers)
     task = bar.add_task(description, total=None, note="", job=description)

@@ -1,4 +1,4 @@
-"""What objects show of themselves in a notebook: facts, a small table, a small picture; escaped."""
+"""Representation of objects in notebooks: facts, a small table, a small picture; escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from epilens.core.console import visible
 
 SHOWN = 12
-"""Rows of a table that are shown; the others are counted."""
+"""Rows of a table that are shown; the number of others is stated."""
 RESEARCH = "For research, not for diagnosis."
 SIMULATED = "Simulated patients: nothing here is clinical evidence."
 
@@ -30,8 +30,8 @@ def card(
     >>> "<b>" in card("A <b>", {}), "A &lt;b&gt;" in card("A <b>", {})
     (False, True)
     """
-    said = " · ".join(f"{_text(name)}: <b>{_text(value)}</b>" for name, value in facts.items())
-    parts = [f"<strong>{_text(title)}</strong>", f"<div>{said}</div>" if said else "", picture]
+    line = " · ".join(f"{_text(name)}: <b>{_text(value)}</b>" for name, value in facts.items())
+    parts = [f"<strong>{_text(title)}</strong>", f"<div>{line}</div>" if line else "", picture]
     if table is not None and len(table):
         parts.append(_table(table))
     parts += [f"<div><small>{_text(note)}</small></div>" for note in notes]

@@ -1,6 +1,6 @@
-"""Progress of a job: it announces how many steps are to come, then tells each one when it is done.
+"""Progress of a job: it announces its number of steps, then reports each finished step.
 
-A job knows its own size, so whoever watches it (a bar, a test, nobody) never has to count.
+A job knows its own size, so its observer (a bar, a test) does not have to count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ StepFunction = Callable[[str, int], object]
 
 
 class Progress:
-    """What a job talks to. A plain function of (note, steps) is as good: see `of`."""
+    """Receives the steps of a job; `of` also accepts a plain function of (note, steps)."""
 
     def __init__(
         self,
@@ -23,16 +23,16 @@ class Progress:
 
     @classmethod
     def of(cls, given: Progress | StepFunction | None) -> Progress:
-        """The same ticks, those that call a plain function, or silent ones."""
+        """A progress object from itself, from a plain function, or a silent one."""
         if isinstance(given, Progress):
             return given
         return cls() if given is None else cls(given)
 
     def expect(self, steps: int) -> None:
-        """Announce steps to come, beside those that were announced before."""
+        """Announce further steps."""
         self.total += steps
         self._on_total(self.total)
 
     def __call__(self, note: str = "", steps: int = 1) -> None:
-        """Tell what is being done, and how many steps are done with it."""
+        """Report finished steps with a note."""
         self._on_step(note, steps)

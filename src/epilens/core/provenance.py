@@ -1,4 +1,4 @@
-"""Which code numbers come from: a digest of the modules behind a function.
+"""Which code a number comes from: a digest of the modules behind a function.
 
 A result is kept as long as its inputs, settings and code are the same. Code is the module that
 computes it and every module of the same package that it imports, at the top or inside a function.
@@ -116,20 +116,20 @@ def code_digest(*modules: str, rows: frozenset[str] = frozenset()) -> str:
 def modules_behind(*modules: str) -> frozenset[str]:
     """Names of the modules that `code_digest` looks at."""
     packages = {"epilens", *(name.partition(".")[0] for name in modules)}
-    known: set[str] = set()
+    visited: set[str] = set()
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in known or is_base(name) or name == "epilens" or _source(name) is None:
+        if name in visited or is_base(name) or name == "epilens" or _source(name) is None:
             continue
-        known.add(name)
+        visited.add(name)
         waiting += [other for other in _imported(name) if other.partition(".")[0] in packages]
-    return frozenset(known)
+    return frozenset(visited)
 
 
 @cache
 def _source(name: str) -> Path | None:
-    """The file of a module, found without running it or its parents; None for what is no module."""
+    """The file of a module, located without running anything; None if it is not a module."""
     parent, _, last = name.rpartition(".")
     if not parent:
         try:

@@ -1,7 +1,7 @@
 """Registries: read-only name → row, from the files of a package and from other installed packages.
 
 A file is its own registration: `data/datasets/foo.py` with `ENTRIES = (Dataset(...),)` is found
-because it is there. Another package adds rows by an entry point that names such a module:
+without another edit. Another package adds rows by an entry point that names such a module:
 
     [project.entry-points."epilens.methods"]
     mine = "my_package.my_method"
@@ -31,10 +31,10 @@ Row = TypeVar("Row")
 _NAME = re.compile(r"[A-Za-z0-9_]+(?:[./-][A-Za-z0-9_]+)*")
 
 
-def _unfit(name: str, rows: Mapping[str, tuple[Any, Origin]]) -> str:
-    """Why a row cannot have this name, or nothing."""
+def _reason_to_refuse(name: str, rows: Mapping[str, tuple[Any, Origin]]) -> str:
+    """Why a row cannot have this name; empty: it can."""
     if not _NAME.fullmatch(name):
-        return "is no name: use letters, digits, `_`, and single `-`, `.` or `/` between them."
+        return "is not a valid name: use letters, digits, `_`, and single `-`, `.` or `/` inside."
     if name in rows:
         return f"is registered already, by {rows[name][1].module}: rename one of the two."
     return ""
@@ -73,12 +73,12 @@ class Registry(Mapping[str, Row], Generic[Row]):
         self._kind, self._group, self._attribute, self._row = kind, group, attribute, row
 
     @cached_property
-    def _found(self) -> dict[str, tuple[Row, Origin]]:
+    def _rows(self) -> dict[str, tuple[Row, Origin]]:
         rows: dict[str, tuple[Any, Origin]] = {}
         for module in self._own_modules():
             for row in getattr(module, self._attribute, ()):
-                if why := _unfit(row.name, rows):
-                    raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {why}")
+                if reason := _reason_to_refuse(row.name, rows):
+                    raise EpilensError(f"{module.__name__}: {self._kind} {row.name!r} {reason}")
                 rows[row.name] = row, Origin(module.__name__, "epilens")
         own = {self._row} if self._row else {type(row) for row, _ in rows.values()}
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
@@ -92,11 +92,11 @@ class Registry(Mapping[str, Row], Generic[Row]):
                 yield place
                 continue
             for module in pkgutil.iter_modules(place.__path__):
-                if not module.name.startswith("_"):  # what several rows share
+                if not module.name.startswith("_"):  # shared by several rows
                     yield import_module(f"{name}.{module.name}")
 
     def _add_plugin(self, point: EntryPoint, kinds: tuple[type, ...], rows: dict) -> None:
-        """Rows of another package; whatever is wrong with it must not stop ours."""
+        """Rows of another package; an error in it must not stop ours."""
         package = point.dist.name if point.dist else point.value
         try:
             module = point.load()
@@ -104,8 +104,8 @@ class Registry(Mapping[str, Row], Generic[Row]):
             for row in entries:
                 if not isinstance(row, kinds):
                     raise TypeError(f"expected a {self._kind}, found {type(row).__name__}")
-                if why := _unfit(row.name, rows):
-                    raise ValueError(f"{row.name!r} {why}")
+                if reason := _reason_to_refuse(row.name, rows):
+                    raise ValueError(f"{row.name!r} {reason}")
             rows |= {row.name: (row, Origin(point.module, package)) for row in entries}
         except (Exception, SystemExit) as error:
             warnings.warn(
@@ -118,22 +118,22 @@ class Registry(Mapping[str, Row], Generic[Row]):
     def origin(self, name: str) -> Origin:
         """Module and package of a row."""
         self[name]
-        return self._found[name][1]
+        return self._rows[name][1]
 
     def __getitem__(self, name: str) -> Row:
         try:
-            return self._found[name][0]
+            return self._rows[name][0]
         except KeyError:
             raise EpilensError(
                 f"{self._kind}: expected a registered name, found {name!r}. "
-                f"{did_you_mean(name, self._found)}"
+                f"{did_you_mean(name, self._rows)}"
             ) from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._found
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._rows)

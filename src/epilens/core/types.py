@@ -1,4 +1,4 @@
-"""Types of arrays that many rooms speak of."""
+"""Array types that many packages use."""
 
 from __future__ import annotations
 

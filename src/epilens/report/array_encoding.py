@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 INVALID = -128
-"""Code of what is not there."""
+"""Code of a missing value."""
 
 
 def base64_of(values: NDArray[Any]) -> str:

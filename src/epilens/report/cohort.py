@@ -50,7 +50,7 @@ def print_cohort(summary: dict[str, Any]) -> None:
     for effect, title in (("excluded", "Left out"), ("noted", "Noted")):
         reasons = Counter((row["what"], row["why"]) for row in summary[effect])
         example = {(row["what"], row["why"]): row["where"] for row in reversed(summary[effect])}
-        rows = [(what, n, why, example[what, why]) for (what, why), n in reasons.most_common()]
+        rows = [(kind, n, why, example[kind, why]) for (kind, why), n in reasons.most_common()]
         if rows:
             print_table(title, ["What", "Times", "Why", "First"], rows, left=4)
 

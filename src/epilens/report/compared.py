@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIGN = "EpiLENS"
-"""In every figure of ours: another file is not written over."""
+"""In every figure of ours: other files are not overwritten."""
 USUAL = ("macro_f1", "ez_f1", "auroc", "ez_auprc", "ndcg_ez")
-"""What is compared where nothing is asked for; the first is drawn patient by patient."""
+"""Metrics that are compared by default; the first is drawn patient by patient."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Method `a` less method `b` on the same patients of a run."""
+    """Method `a` minus method `b` on the same patients of a run."""
 
     run: Run
     a: str
@@ -45,13 +45,13 @@ class Compared:
 
     @property
     def outcomes(self) -> list[str]:
-        """One sentence per metric, which claims no more than its interval holds."""
+        """One sentence per metric, which claims no more than its interval supports."""
         return [self._outcome(row) for row in self.table.to_dict("records")]
 
     def _outcome(self, row: dict) -> str:
         name = heading(row["metric"])
         if row["low"] <= 0 <= row["high"]:
-            return f"{name}: no difference beyond the spread over patients"
+            return f"{name}: no clear difference, the interval includes zero"
         return f"{name}: {self.a if row['estimate'] > 0 else self.b} is better"
 
 
@@ -73,7 +73,7 @@ def compare_methods(run: Run, a: str, b: str, metrics: Sequence[str] = ()) -> Co
 
 
 def _check(run: Run, a: str, b: str, metrics: Sequence[str]) -> None:
-    """Refuse what cannot be compared, with what to do."""
+    """Refuse methods and metrics that cannot be compared, with a hint."""
     if a == b:
         raise LedgerError(f"compare: expected two methods, found {a!r} twice. Name another one.")
     for metric in metrics:
@@ -91,7 +91,7 @@ def _check(run: Run, a: str, b: str, metrics: Sequence[str]) -> None:
 
 
 def print_compared(compared: Compared) -> None:
-    """The table on stdout; what it says, and what must be said, on stderr."""
+    """The table on stdout; conclusions and caveats on stderr."""
     rows = [
         [
             heading(row["metric"]),
@@ -107,7 +107,7 @@ def print_compared(compared: Compared) -> None:
     ]
     a, b = compared.a, compared.b
     print_table(
-        f"{a} less {b}: paired over patients, seeds averaged first",
+        f"{a} − {b}: paired over patients, seeds averaged first",
         ["Metric", "Difference", "95 % interval", "Patients", a, b, "Better in", "Worse in"],
         rows,
         drop=("Worse in", "Better in", b, a),
@@ -115,7 +115,7 @@ def print_compared(compared: Compared) -> None:
     for outcome in compared.outcomes:
         say(outcome)
     if len(rows) > 1:
-        say(f"{len(rows)} intervals, each for itself: they are not corrected for being several")
+        say(f"{len(rows)} intervals, not corrected for multiple comparisons")
     for caveat in compared.run.caveats:
         say(caveat)
 
@@ -133,7 +133,7 @@ def figure_of_compared(compared: Compared) -> Figure:
     for ax in (effects, patients):
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=8)
-    titles = f"{title_of(compared.a)} less {title_of(compared.b)}"
+    titles = f"{title_of(compared.a)} − {title_of(compared.b)}"
     figure.suptitle(titles, fontsize=10, parse_math=False)
     note = " ".join(compared.run.caveats)
     figure.supxlabel(note, fontsize=7, color="0.3", x=0.01, ha="left", wrap=True)

@@ -1,4 +1,4 @@
-"""A localized patient as a BIDS derivative: contacts.tsv, its sidecar, and what goes around them.
+"""A localized patient as a BIDS derivative: contacts.tsv, its sidecar, files of the dataset.
 
 BIDS has no suffix for ranked contacts; as the specification advises, `.bidsignore` names them.
 """
@@ -32,11 +32,11 @@ def write_derivative(
     """Write contacts.tsv, its sidecar and the page below `out`, together; returns the table's path.
 
     Several patients can be localized into one folder at the same time: one waits for another.
-    read : digests of the files that were given, by which they are known again.
+    read : digests of the files that were given, which identify them later.
     """
-    name, table, beside = files_of(localized.patient)
+    name, table, table_sidecar = files_of(localized.patient)
     about = sidecar(localized) | {READ: list(read)}
-    files = _around(out) | {table: as_tsv(localized).encode(), beside: _json(about)}
+    files = _dataset_files(out) | {table: as_tsv(localized).encode(), table_sidecar: _json(about)}
     if page is not None:
         files[name] = page.encode()
     with locked_output(out, KIND, wait_s=60):
@@ -51,22 +51,22 @@ def files_of(patient: str) -> tuple[str, str, str]:
 
 
 def read_before(patient: str, out: Path) -> set[str]:
-    """Digests of the files that the results below `out` come from; none where none are told."""
+    """Digests of the files that the results below `out` come from; empty if not recorded."""
     try:
         tree = load_json(out / files_of(patient)[2])
-        return {str(one) for one in tree[READ]}
+        return {str(digest) for digest in tree[READ]}
     except (OSError, ValueError, TypeError, KeyError):
         return set()
 
 
-def write_around(out: Path) -> None:
+def write_dataset_files(out: Path) -> None:
     """Make a folder a derivative, before it has a patient."""
     with locked_output(out, KIND, wait_s=60):
-        write_together(out, _around(out))
+        write_together(out, _dataset_files(out))
 
 
-def _around(out: Path) -> dict[str, bytes]:
-    """What a derivative has beside its patients."""
+def _dataset_files(out: Path) -> dict[str, bytes]:
+    """Files of a derivative that belong to no patient."""
     files = {
         "dataset_description.json": _json(
             {
@@ -90,8 +90,8 @@ _README = f"""# EpiLENS: localized patients
 **{DISCLAIMER}**
 
 For every patient there is a page (`sub-….html`, opens in any browser, needs no network) and a table
-of ranked contacts (`sub-…/ieeg/sub-…_desc-epilens_contacts.tsv`) whose columns the JSON file beside
-it explains. `epilens view` shows the pages of all patients with an index.
+of ranked contacts (`sub-…/ieeg/sub-…_desc-epilens_contacts.tsv`) whose columns the JSON file next
+to it explains. `epilens view` shows the pages of all patients with an index.
 """
 
 

@@ -70,7 +70,7 @@ def _weights(method: Method) -> str | None:
 
 
 def _needs(method: Method) -> str:
-    """What a user must bring beside the base install."""
+    """What a user needs in addition to the base installation."""
     needs = [f"package {name}" for name in method.requires]
     needs += [f"weights {method.pretrained}"] if method.pretrained else []
     needs += list(method.parts)
@@ -101,7 +101,7 @@ DROP = {
     "descriptors": ("from", "formula", "of"),
     "methods": ("from", "reference", "title", "needs", "reads"),
 }
-"""Columns that go first where the terminal is narrow."""
+"""Columns that a narrow terminal omits first."""
 
 NEXT = {
     "analyses": "epilens analyse NAME RUN; all of them: epilens reproduce RUN --out DIR",

@@ -1,4 +1,4 @@
-"""The verb `localize`: what is typed on the command line → page and table."""
+"""The verb `localize`: arguments of the command line → page and table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from epilens.localization import Request
 from epilens.report.derivative import KIND, read_before
 
 UNNAMED = "sub-patient"
-"""What files are called whose names do not say whose they are."""
+"""Patient code of files whose names contain none."""
 _PIECE = 2**20
 
 
@@ -27,7 +27,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     check_folder(out, KIND)
     check_writable(out)
     with progress("localizing") as tick:
-        tick.expect(1)  # writing; the rest is announced by what does it
+        tick.expect(1)  # writing; the other steps announce themselves
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
         from epilens.data.discovery import patient_code
@@ -55,7 +55,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
 def digests(given: Any) -> list[str]:
     """Of the files among what was given: of their size, beginning and end, which is quick."""
     sources = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    paths = [Path(one) for one in sources if isinstance(one, str | Path)]
+    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
     return [_digest(path) for path in paths if path.is_file()]
 
 
@@ -69,9 +69,9 @@ def _digest(path: Path) -> str:
 
 
 def _check_unnamed(request: Request, patient: str, read: Sequence[str], out: Path) -> None:
-    """Files that nobody named are all called alike: the next patient would replace the last one.
+    """Refuse to replace the page of another patient without a code: both have the same name.
 
-    The same files again, e.g. with another onset, are no other patient.
+    The same files again, e.g. with another onset, are the same patient.
     """
     named = bool(request.code) or patient != UNNAMED
     if named or not (out / f"{patient}.html").exists() or read_before(patient, out) & set(read):
@@ -86,9 +86,8 @@ def _check_unnamed(request: Request, patient: str, read: Sequence[str], out: Pat
 def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     """A model or method, if the first of what is given is one, and the recordings.
 
-    What exists and is no model is a recording, and so is what ends like one. What else does not
-    exist, before other arguments, was meant as a model or method: whoever opens it says what is
-    wrong.
+    A path that exists and is not a model is a recording, and so is a name that ends like one.
+    Anything else before other arguments is read as a model or method; opening it reports the error.
     """
     from epilens.data.runs import SIGNALS
     from epilens.methods import METHODS
@@ -98,14 +97,14 @@ def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     is_missing = not path.exists() and not first.lower().endswith(SIGNALS)
     meant = bool(url_of(first)) or (len(given) > 1 and is_missing)
     if is_model or meant or (first in METHODS and not path.is_file()):
-        recordings = [Path(one) for one in given[1:]]
+        recordings = [Path(name) for name in given[1:]]
         if not recordings:
             raise DataError(
                 f"localize: expected recordings after {first}, found none. Give a patient's files, "
                 "BIDS runs, or BIDS folder."
             )
         return first, recordings
-    return None, [Path(one) for one in given]
+    return None, [Path(name) for name in given]
 
 
 def read_onset_list(given: Sequence[str]) -> list[float]:
@@ -132,12 +131,12 @@ def split_names(given: Sequence[str]) -> list[str]:
     """Names that were given one by one or with commas; a table of channels gives its bad ones."""
     pieces = [name.strip() for text in given for name in text.split(",") if name.strip()]
     tables = {piece for piece in pieces if Path(piece).suffix.lower() == ".tsv"}
-    names = ((_bad_channels(Path(one)) if one in tables else [one]) for one in pieces)
-    return [name for some in names for name in some]
+    names = (_bad_channels(Path(piece)) if piece in tables else [piece] for piece in pieces)
+    return [name for group in names for name in group]
 
 
 def _bad_channels(path: Path) -> list[str]:
-    """Channels that a table (name, status) calls bad; all of it, where it says no status."""
+    """Channels whose status is bad in a table (name, status); all, if it has no status."""
     if not path.is_file():
         raise DataError(f"{path}: expected a table of channels, found nothing. Check the path.")
     table = read_table(path)

@@ -14,8 +14,8 @@ from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
 
 
 @dataclass(frozen=True)
-class OnsetsOfFile:
-    """The candidates of one file, and what its reader warned of."""
+class FileOnsets:
+    """The candidates of one file, and the warnings of its reader."""
 
     file: Path
     seconds: float
@@ -23,48 +23,48 @@ class OnsetsOfFile:
     notes: tuple[str, ...] = ()
 
 
-def onsets_of_files(files: Sequence[Path], tick: Progress) -> list[OnsetsOfFile]:
+def file_onsets(files: Sequence[Path], tick: Progress) -> list[FileOnsets]:
     """Candidates of every file; all are opened before the first is read, so bad input is quick."""
     sources = [open_contacts(file) for file in files]
     return [
-        OnsetsOfFile(file, source.duration_s, candidates_of(source, tick), source.notes)
+        FileOnsets(file, source.duration_s, candidates_of(source, tick), source.notes)
         for file, source in zip(files, sources, strict=True)
     ]
 
 
-def find_onsets(files: Sequence[Path]) -> list[OnsetsOfFile]:
-    """The same with progress on stderr, and with what readers warn of."""
+def find_onsets(files: Sequence[Path]) -> list[FileOnsets]:
+    """The same with progress and the warnings of readers on stderr."""
     with progress("reading") as tick:
-        found = onsets_of_files(files, tick)
-    for one in found:
-        for note in one.notes:
-            say(f"{one.file.name}: {note}")
-    return found
+        onsets = file_onsets(files, tick)
+    for onset in onsets:
+        for note in onset.notes:
+            say(f"{onset.file.name}: {note}")
+    return onsets
 
 
-def onsets_json(found: Sequence[OnsetsOfFile]) -> dict[str, Any]:
-    """One object for programs; says itself that these are suggestions."""
+def onsets_json(onsets: Sequence[FileOnsets]) -> dict[str, Any]:
+    """One object for programs; it states that these are suggestions."""
     files = [
         {
-            "file": str(one.file),
-            "seconds": round(one.seconds, 3),
-            "candidates": [asdict(candidate) for candidate in one.candidates],
+            "file": str(onset.file),
+            "seconds": round(onset.seconds, 3),
+            "candidates": [asdict(candidate) for candidate in onset.candidates],
         }
-        for one in found
+        for onset in onsets
     ]
     return {"note": SUGGESTIONS, "files": files}
 
 
-def print_onsets(found: Sequence[OnsetsOfFile]) -> None:
+def print_onsets(onsets: Sequence[FileOnsets]) -> None:
     """A row for every candidate, and one for a file without any."""
     rows: list[tuple[Any, ...]] = []
-    names = [one.file.name for one in found]
-    for one in found:
-        # A whole path leaves no room for the rest; it is needed where two files have one name.
-        file = one.file.name if names.count(one.file.name) == 1 else one.file
-        if not one.candidates:
+    names = [onset.file.name for onset in onsets]
+    for onset in onsets:
+        # A full path leaves no room for the rest; it is needed if two files have the same name.
+        file = onset.file.name if names.count(onset.file.name) == 1 else onset.file
+        if not onset.candidates:
             rows.append((file, "none", None, None, ""))
-        for number, candidate in enumerate(one.candidates, start=1):
+        for number, candidate in enumerate(onset.candidates, start=1):
             contacts = ", ".join(candidate.contacts)
             rows.append(
                 (file, number, f"{candidate.onset_s:.1f}", f"{candidate.sure:.2f}", contacts)

@@ -53,5 +53,5 @@ def page(localized: Localization) -> str:
         "DATA": as_data(payload(localized)),
         "SCRIPT": script,
     }
-    # In one pass, so that nothing inside a piece is taken for a placeholder.
+    # In one pass, so that nothing inside a piece is read as a placeholder.
     return re.sub(r"\{\{([A-Z]+)\}\}", lambda match: pieces[match[1]], text)

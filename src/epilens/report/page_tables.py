@@ -94,8 +94,8 @@ def _best(values: pd.Series, groups: pd.Series | None) -> list[bool]:
     if groups is not None:
         parts = [pd.Series(_best(v, None), v.index) for _, v in values.groupby(groups, sort=False)]
         return pd.concat(parts).reindex(values.index).tolist()
-    known = values.dropna()
-    return (values == known.max()).tolist() if known.nunique() > 1 else [False] * len(values)
+    defined = values.dropna()
+    return (values == defined.max()).tolist() if defined.nunique() > 1 else [False] * len(values)
 
 
 def _heading(column: Column, wide: bool) -> str:

@@ -42,7 +42,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "brain": _brain(localized),
         "anatomy": _anatomy(localized),
         "heat": _heat(localized),
-        "maps": [_map(one) for one in localized.maps],
+        "maps": [_map(time_map) for time_map in localized.maps],
         "why": _why(localized),
         "traces": traces(localized),
         "resection": _resection(localized),
@@ -128,34 +128,35 @@ def _region(region: Region | None) -> dict[str, Any] | None:
 
 def _anatomy(localized: Localization) -> dict[str, Any]:
     """Which atlases, or the reason why there are none."""
-    found = localized.anatomy
-    return {"atlases": [one.atlas for one in found.atlases], "near": NEAR_MM, "why": found.why}
+    anatomy = localized.anatomy
+    names = [atlas.atlas for atlas in anatomy.atlases]
+    return {"atlases": names, "near": NEAR_MM, "why": anatomy.why}
 
 
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:
     about, timing = localized.about, localized.timing
-    of = {column.name: column.values[c] for column in localized.columns}
+    row = {column.name: column.values[c] for column in localized.columns}
     recruited_s = np.where(timing.recruited, timing.recruited_s, np.nan)[:, c]
     return {
-        "name": visible(of["name"]),
-        "shaft": None if of["shaft"] is None else visible(of["shaft"]),
-        "number": of["number"],
-        "rank": int(of["rank"]),
-        "ez": _round(of["ez_score"]),
-        "p": _round(of["ez_probability"]),
-        "prq": _round(of["prq_ez_score"]),
-        "bcr": _round(of["bcr_ez_score"]),
-        "decision": of["decision"],
+        "name": visible(row["name"]),
+        "shaft": None if row["shaft"] is None else visible(row["shaft"]),
+        "number": row["number"],
+        "rank": int(row["rank"]),
+        "ez": _round(row["ez_score"]),
+        "p": _round(row["ez_probability"]),
+        "prq": _round(row["prq_ez_score"]),
+        "bcr": _round(row["bcr_ez_score"]),
+        "decision": row["decision"],
         "called": about.threshold is not None and bool(localized.scores.p_nez[c] < about.threshold),
         "sets": [bool(part.holds[c]) for part in localized.certainty.sets],
-        "spread": _round(of["spread"]),
+        "spread": _round(row["spread"]),
         "alone": [_round(ez[c]) for ez in localized.alone],
         "aloneRanks": [places[c] for places in localized.alone_ranks],
-        "sd": _round(of["seizure_sd"]),
-        "top": _round(of["top_k_share"]),
+        "sd": _round(row["seizure_sd"]),
+        "top": _round(row["top_k_share"]),
         "times": [_round(t, 2) for t in recruited_s],
-        "first": _round(of["recruited_s"], 2),
-        "quality": of["quality"],
+        "first": _round(row["recruited_s"], 2),
+        "quality": row["quality"],
         "mm": None if mm is None else [round(v, 2) for v in mm],
         "resected": localized.resection is not None and bool(localized.resection.resected[c]),
         "others": [int(other.ranks[c]) for other in localized.comparisons],
@@ -183,18 +184,18 @@ LARGEST_CHANGE = 5.0
 """Ratios beyond 2 to this power look the same."""
 
 
-def _map(one: TimeMap) -> dict[str, Any]:
+def _map(time_map: TimeMap) -> dict[str, Any]:
     """A map (seizure, window, channel): ratios by their logarithm, shares as they are."""
-    if one.kind == "ratio":
-        share = np.log2(np.maximum(one.values, 1e-9)) / LARGEST_CHANGE
+    if time_map.kind == "ratio":
+        share = np.log2(np.maximum(time_map.values, 1e-9)) / LARGEST_CHANGE
     else:
-        share = 2 * one.values - 1
+        share = 2 * time_map.values - 1
     steps = np.round(127 * share).clip(-127, 127)
     return {
-        "title": one.title,
-        "kind": one.kind,
+        "title": time_map.title,
+        "kind": time_map.kind,
         "largest": LARGEST_CHANGE,
-        "middle": np.round(one.middle_s, 3).tolist(),
+        "middle": np.round(time_map.middle_s, 3).tolist(),
         "coded": base64_of(np.where(np.isnan(steps), INVALID, steps).astype(np.int8)),
     }
 

@@ -1,4 +1,4 @@
-"""The page on paper: what stands on every sheet, and a PDF through Chromium where there is one."""
+"""The page on paper: header and footer of every sheet, and a PDF if Chromium is installed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def sheet_rules(patient: str, date: str, software: str) -> str:
         "bottom-left": _quoted(f"{software}, analysed on {date}"),
         "bottom-right": '"Page " counter(page) " of " counter(pages)',
     }
-    boxes = " ".join(f"@{where} {{ content: {what}; }}" for where, what in corners.items())
+    boxes = " ".join(f"@{corner} {{ content: {text}; }}" for corner, text in corners.items())
     return f"\n@page {{ {boxes} }}\n"
 
 
 def _quoted(text: str) -> str:
-    r"""A string of a style sheet; what is no plain letter is written as its number.
+    r"""A string of a style sheet; all but plain characters are written as numbers.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def _quoted(text: str) -> str:
 
 
 def find_browser() -> str | None:
-    """Path of the first Chromium that there is."""
+    """Path of the first Chromium that is installed."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 def write_pdf(page: Path) -> Path | None:
-    """The page as a PDF beside it; None, with a sentence on stderr, where that cannot be."""
+    """The page as a PDF next to it; None, with a message on stderr, if that is impossible."""
     browser = find_browser()
     if browser is None:
         say(f"No PDF: there is no Chromium on the PATH. To get one, {_HOW}.")
@@ -64,7 +64,7 @@ def write_pdf(page: Path) -> Path | None:
 
 
 def _print(browser: str, page: Path, printed: Path) -> str:
-    """Print a page into a file; what went wrong, or nothing."""
+    """Print a page into a file; returns what went wrong, or nothing."""
     command = [browser, "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions"]
     command += ["--disable-background-networking", f"--user-data-dir={printed.parent / 'profile'}"]
     command += ["--no-pdf-header-footer", f"--print-to-pdf={printed}", page.resolve().as_uri()]

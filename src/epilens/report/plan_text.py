@@ -1,4 +1,4 @@
-"""A plan as TOML that explains itself: every field below what its own documentation says."""
+"""A plan as commented TOML: every field below its documentation."""
 
 from __future__ import annotations
 

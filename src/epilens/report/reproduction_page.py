@@ -25,14 +25,14 @@ _SIGN = '<meta name="generator" content="EpiLENS">'
 _MARKS = {
     Outcome.AGREE: ("agree", "agrees"),
     Outcome.DIFFER: ("differ", "differs"),
-    Outcome.SPREAD: ("spread", "within the spread"),
-    Outcome.NOTHING: ("nothing", "nothing to be said"),
+    Outcome.UNCLEAR: ("unclear", "no clear difference"),
+    Outcome.NOT_COMPARABLE: ("untested", "not comparable"),
 }
-"""Class and words of the mark of an outcome."""
+"""Style class and words of an outcome."""
 
 
 def check_page(path: str | Path) -> Path:
-    """Refuse a place that is no HTML file, before anything is computed."""
+    """Refuse a path that is not an HTML file, before anything is computed."""
     if Path(path).suffix.lower() not in (".html", ".htm") or str(path).endswith("/"):
         raise DataError(
             f"{path}: expected the name of an HTML file, e.g. report.html, found another. "
@@ -44,13 +44,13 @@ def check_page(path: str | Path) -> Path:
 
 
 def write_page(results: RunResults, path: str | Path, files: bool = False) -> Path:
-    """One self-contained HTML page; with `files`, it links the tables beside it."""
+    """One self-contained HTML page; with `files`, it links the tables in its folder."""
     return write_atomically(check_own_file(path, _SIGN), page(results, files))
 
 
 def page(results: RunResults, links: bool = False) -> str:
-    """The page as text; with `links`, to the tables beside it."""
-    # The audit was computed first and is long: it stands behind what it vouches for.
+    """The page as text; with `links`, to the tables in its folder."""
+    # The audit is computed first but printed last, because it is long.
     shown = sorted(results.results, key=lambda name: name == "audit")
     pictures = {all_figures()[name].analyses[0]: name for name in figures_of(results)}
     sections = []
@@ -72,7 +72,7 @@ def page(results: RunResults, links: bool = False) -> str:
         "PAPER": PAPER,
         "VERSION": html.escape(version("epilens")),
     }
-    # In one pass, so that nothing inside a piece is taken for a placeholder.
+    # In one pass, so that nothing inside a piece is read as a placeholder.
     return re.sub(r"@([A-Z]+)@", lambda match: pieces[match[1]], _PAGE)
 
 
@@ -94,8 +94,8 @@ def _tally(results: RunResults) -> str:
     checks = results.results["audit"].frame["passed"]
     audit = "passed" if checks.all() else "failed"
     return (
-        f"<p>{len(claimed)} claims of the paper were held against this cohort. A difference counts "
-        "where its 95 % interval over patients does not hold zero.</p>"
+        f"<p>{len(claimed)} claims of the paper were tested on this cohort. A difference counts "
+        "if its 95 % confidence interval over patients excludes zero.</p>"
         f'<ul>{items}</ul><p>Audit: <a href="#audit">{len(checks)} checks {audit}</a>.</p>'
     )
 

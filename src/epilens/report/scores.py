@@ -20,7 +20,7 @@ _SHOWN = {
 
 
 def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
-    """Mean ± SD over seeds of the main metrics, one row per method; then what must be said.
+    """Mean ± SD over seeds of the main metrics, one row per method; then the caveats.
 
     The best AUROC comes first; `*` marks the best of each column.
     """
@@ -45,6 +45,6 @@ def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
 
 
 def _cell(mean: float, sd: float) -> str:
-    """Without leading zeros, so that the table fits; one seed has no spread."""
+    """Without leading zeros, so that the table fits; one seed has no SD."""
     short = f"{mean:.3f}".removeprefix("0")
     return short if sd != sd else f"{short}±{sd:.3f}".replace("±0", "±")

@@ -1,6 +1,6 @@
 """Signals of all contacts around onset for the page: lowest and highest sample of short bins.
 
-Fast activity keeps its height, and low voltages keep their shape beside high ones: steps of the
+Fast activity keeps its height, and low voltages keep their shape next to high ones: steps of the
 code are fine near 0.
 """
 
