@@ -18,7 +18,7 @@ from epilens.analyses import (
 )
 from epilens.analyses.verdicts import (
     FEWEST,
-    Outcome,
+    ClaimOutcome,
     in_words,
     outcome_of,
     verdict,
@@ -36,13 +36,13 @@ def comparison(low, high, patients=20):
 @pytest.mark.parametrize(
     ("intervals", "outcome"),
     [
-        ([(0.01, 0.03)], Outcome.AGREE),
-        ([(0.01, 0.03), (0.001, 0.2)], Outcome.AGREE),
-        ([(-0.03, -0.01)], Outcome.DIFFER),
-        ([(0.01, 0.03), (-0.03, -0.01)], Outcome.DIFFER),
-        ([(0.01, 0.03), (-0.01, 0.03)], Outcome.UNCLEAR),
-        ([(-0.0004, 0.0008)], Outcome.UNCLEAR),
-        ([], Outcome.NOT_COMPARABLE),
+        ([(0.01, 0.03)], ClaimOutcome.AGREE),
+        ([(0.01, 0.03), (0.001, 0.2)], ClaimOutcome.AGREE),
+        ([(-0.03, -0.01)], ClaimOutcome.DIFFER),
+        ([(0.01, 0.03), (-0.03, -0.01)], ClaimOutcome.DIFFER),
+        ([(0.01, 0.03), (-0.01, 0.03)], ClaimOutcome.UNCLEAR),
+        ([(-0.0004, 0.0008)], ClaimOutcome.UNCLEAR),
+        ([], ClaimOutcome.NOT_COMPARABLE),
     ],
 )
 def test_intervals_decide_and_not_point_estimates(intervals, outcome):
@@ -50,9 +50,9 @@ def test_intervals_decide_and_not_point_estimates(intervals, outcome):
 
 
 def test_nothing_is_said_of_nothing():
-    assert outcome_of([None]) is Outcome.NOT_COMPARABLE
-    assert outcome_of([comparison(np.nan, np.nan)]) is Outcome.NOT_COMPARABLE
-    assert outcome_of([comparison(0.1, 0.2, FEWEST - 1)]) is Outcome.NOT_COMPARABLE
+    assert outcome_of([None]) is ClaimOutcome.NOT_COMPARABLE
+    assert outcome_of([comparison(np.nan, np.nan)]) is ClaimOutcome.NOT_COMPARABLE
+    assert outcome_of([comparison(0.1, 0.2, FEWEST - 1)]) is ClaimOutcome.NOT_COMPARABLE
     assert in_words(None) == "not defined"
 
 
@@ -70,9 +70,11 @@ def scores(gap, noise=0.01, patients=30):
 
 
 def test_a_difference_within_the_noise_is_no_agreement():
-    assert outcome_of([versus(scores(0.05), "a", "b", "macro_f1")]) is Outcome.AGREE
-    assert outcome_of([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is Outcome.UNCLEAR
-    assert outcome_of([versus_best(scores(-0.05), "a", "macro_f1")]) is Outcome.DIFFER
+    assert outcome_of([versus(scores(0.05), "a", "b", "macro_f1")]) is ClaimOutcome.AGREE
+    assert (
+        outcome_of([versus(scores(0.0, noise=0.1), "a", "b", "macro_f1")]) is ClaimOutcome.UNCLEAR
+    )
+    assert outcome_of([versus_best(scores(-0.05), "a", "macro_f1")]) is ClaimOutcome.DIFFER
 
 
 def test_the_best_of_the_others_is_what_a_method_is_held_against():
@@ -86,7 +88,7 @@ def test_the_best_of_the_others_is_what_a_method_is_held_against():
 
 def test_counts_are_the_same_or_not():
     assert str(verdict(True, "two", "two")) == "The paper: two. Here: two. They agree."
-    assert verdict(False, "two", "three").outcome is Outcome.DIFFER
+    assert verdict(False, "two", "three").outcome is ClaimOutcome.DIFFER
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_counts_are_the_same_or_not():
 )
 def test_a_p_value_that_says_nothing_is_no_disagreement(p, outcome):
     row = {"metric": "macro_f1", "observed": 0.6, "null_mean": 0.59, "p": p}
-    assert permutation.claim(pd.DataFrame([row])).outcome is Outcome[outcome]
+    assert permutation.claim(pd.DataFrame([row])).outcome is ClaimOutcome[outcome]
 
 
 def test_richer_inputs_that_may_be_better_are_not_called_better():
@@ -103,10 +105,10 @@ def test_richer_inputs_that_may_be_better_are_not_called_better():
         frame = pd.DataFrame({"method": ["rich/hfo", "cdel"], "gap": [(low + high) / 2, 0.0]})
         return rich_inputs.claim(frame, (comparison(low, high),)).outcome
 
-    assert outcome(-0.1, -0.05) is Outcome.AGREE
-    assert outcome(-0.1, 0.05) is Outcome.AGREE
-    assert outcome(-0.05, 0.1) is Outcome.UNCLEAR
-    assert outcome(0.05, 0.1) is Outcome.DIFFER
+    assert outcome(-0.1, -0.05) is ClaimOutcome.AGREE
+    assert outcome(-0.1, 0.05) is ClaimOutcome.AGREE
+    assert outcome(-0.05, 0.1) is ClaimOutcome.UNCLEAR
+    assert outcome(0.05, 0.1) is ClaimOutcome.DIFFER
 
 
 def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
@@ -114,11 +116,11 @@ def test_a_claim_that_something_hardly_matters_is_held_to_the_paper_s_size():
         frame = pd.DataFrame({"quantile": [0.05, 0.10, 0.20], "macro_f1": [0.5, 0.5, 0.5]})
         return quantile.claim(frame, (comparison(low, high, patients),)).outcome
 
-    assert outcome(-0.0009, 0.0011) is Outcome.AGREE
-    assert outcome(0.0001, 0.0011) is Outcome.AGREE  # told apart, and as small as in the paper
-    assert outcome(-0.1, 0.2) is Outcome.UNCLEAR  # that nobody can tell is no agreement
-    assert outcome(0.01, 0.02) is Outcome.DIFFER
-    assert outcome(-0.0009, 0.0011, FEWEST - 1) is Outcome.NOT_COMPARABLE
+    assert outcome(-0.0009, 0.0011) is ClaimOutcome.AGREE
+    assert outcome(0.0001, 0.0011) is ClaimOutcome.AGREE  # told apart, and as small as in the paper
+    assert outcome(-0.1, 0.2) is ClaimOutcome.UNCLEAR  # that nobody can tell is no agreement
+    assert outcome(0.01, 0.02) is ClaimOutcome.DIFFER
+    assert outcome(-0.0009, 0.0011, FEWEST - 1) is ClaimOutcome.NOT_COMPARABLE
 
 
 @pytest.mark.parametrize("analysis", [centers, loco_bootstrap])
@@ -126,7 +128,7 @@ def test_centers_with_few_patients_are_not_counted(analysis):
     rows = [("A", "prq", 0.5, False), ("A", "cdel", 0.6, True)]
     frame = pd.DataFrame(rows, columns=["center", "method", "macro_f1", "best"])
     few = analysis.claim(frame, (comparison(0.1, 0.2, FEWEST - 1),))
-    assert few.outcome is Outcome.NOT_COMPARABLE
+    assert few.outcome is ClaimOutcome.NOT_COMPARABLE
     assert "fewer than 5 patients, too few for an interval" in str(few)
     assert "0 of 0" not in str(few)
     enough = analysis.claim(frame, (comparison(0.1, 0.2),))
@@ -137,7 +139,7 @@ def test_a_verdict_says_what_lies_on_the_other_side():
     values = {m: [0.5, 0.4, 0.6] for m in ranking.METRICS}
     frame = pd.DataFrame({"method": ["prq", "bcr", "cdel"], **values})
     found = ranking.claim(frame, (comparison(-0.2, -0.1), comparison(0.1, 0.2)))
-    assert found.outcome is Outcome.DIFFER
+    assert found.outcome is ClaimOutcome.DIFFER
     assert "1 are in the paper's direction and 1 against it" in found.here
     rows = [vars(comparison(-0.1, 0.02)), vars(comparison(-0.2, -0.1))]
     frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
@@ -147,11 +149,11 @@ def test_a_verdict_says_what_lies_on_the_other_side():
 def test_patients_whom_the_paper_does_not_name_are_not_compared():
     frame = pd.DataFrame({"patient": ["sub-X1", "sub-X2"], "modality": ["SEEG", "SEEG"]})
     found = demographics.claim(frame)
-    assert found.outcome is Outcome.NOT_COMPARABLE
+    assert found.outcome is ClaimOutcome.NOT_COMPARABLE
     assert "0 of" not in str(found)
 
 
 def test_one_interval_below_zero_is_a_difference():
     rows = [vars(comparison(0.01, 0.02)), vars(comparison(-0.2, -0.1))]
     frame = pd.DataFrame(rows).assign(metric=["macro_f1", "ez_f1"])
-    assert bootstrap.claim(frame).outcome is Outcome.DIFFER
+    assert bootstrap.claim(frame).outcome is ClaimOutcome.DIFFER

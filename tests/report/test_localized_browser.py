@@ -75,7 +75,7 @@ def ranked():
 def test_round_corners_cut_no_letter_of_a_printed_name(opened):
     opened.page.emulate_media(media="print")
     corner = "name => [getComputedStyle(name).paddingLeft, getComputedStyle(name).borderRadius]"
-    assert opened.page.locator("#spread-rows .name").first.evaluate(corner) == ["0px", "0px"]
+    assert opened.page.locator("#propagation-rows .name").first.evaluate(corner) == ["0px", "0px"]
 
 
 def test_the_best_contact_is_chosen_at_first(opened):
@@ -100,10 +100,10 @@ def test_what_must_be_known_stands_first(opened):
 
 
 def test_no_badge_is_louder_than_the_probability(opened):
-    loud = opened.page.locator("#ranking .called:not(.faint)").count()
-    called = usual().contacts[usual().contacts["decision"] == "EZ"]
-    assert loud == (called["ez_probability"] >= 0.5).sum()
-    assert opened.page.locator("#ranking .called.faint").count() == len(called) - loud
+    loud = opened.page.locator("#ranking .flagged:not(.faint)").count()
+    flagged = usual().contacts[usual().contacts["decision"] == "EZ"]
+    assert loud == (flagged["ez_probability"] >= 0.5).sum()
+    assert opened.page.locator("#ranking .flagged.faint").count() == len(flagged) - loud
 
 
 def test_contributions_have_a_legend_of_their_own(opened):
@@ -113,20 +113,20 @@ def test_contributions_have_a_legend_of_their_own(opened):
     assert "of the score, per window" in opened.text("#heat-legend")
 
 
-def test_resected_contacts_of_low_rank_are_not_called_without_evidence(opened):
+def test_resected_contacts_of_low_rank_are_not_listed_without_evidence(opened):
     said = opened.text("#compare")
     assert f"Resected, outside the top {usual().k}" in said
     assert "without evidence" not in said
-    assert "would be in the resection" in said
+    assert "Expected by chance" in said
 
 
 def test_a_method_without_training_shows_places_and_no_scores(browser, folder):
     tab = Watched(browser, folder / "sub-Hostile.html")
     assert tab.page.locator('th[data-key="ez"]').count() == 0
-    for place in ("#chosen-bar", "#words", "#told", "#shafts", "#threshold"):
+    for place in ("#chosen-bar", "#words", "#summaries", "#shafts", "#threshold"):
         assert "score" not in tab.text(place).lower()
     tab.page.locator("#cut").fill("3")
-    assert tab.page.locator("#ranking .called").count() == 3
+    assert tab.page.locator("#ranking .flagged").count() == 3
     assert "3 leading contacts marked" in tab.text("#cut-note")
     assert tab.problems == []
     tab.page.close()
@@ -198,16 +198,16 @@ def test_searching(opened):
 
 def test_the_threshold_moves_the_display_and_not_the_decision(opened):
     locked = 1 - usual().about.threshold
-    called = opened.page.locator("#ranking .called").count()
-    assert called == sum(d == "EZ" for d in usual().decisions)
+    flagged = opened.page.locator("#ranking .flagged").count()
+    assert flagged == sum(d == "EZ" for d in usual().decisions)
     assert "(locked)" in opened.text("#cut-note")
     opened.page.locator("#cut").fill("0.05")
-    assert opened.page.locator("#ranking .called").count() == 24
+    assert opened.page.locator("#ranking .flagged").count() == 24
     assert f"locked at {locked:.3f}, unchanged" in opened.text("#cut-note")
-    assert opened.page.locator(".dot.is-called").count() == 24
+    assert opened.page.locator(".dot.is-flagged").count() == 24
     opened.page.locator("h1").click()
     opened.page.keyboard.press("r")
-    assert opened.page.locator("#ranking .called").count() == called
+    assert opened.page.locator("#ranking .flagged").count() == flagged
     assert opened.page.locator(".locked-mark").is_visible()
 
 
@@ -292,7 +292,7 @@ def test_it_prints(opened):
     pdf = opened.page.pdf(prefer_css_page_size=True, print_background=True)
     assert pdf.startswith(b"%PDF")
     opened.page.emulate_media(media="print")
-    assert opened.page.locator(".told").is_visible()
+    assert opened.page.locator(".summaries").is_visible()
     assert not opened.page.locator(".bar").is_visible()
     opened.page.emulate_media(media="screen")
 
@@ -358,16 +358,16 @@ def test_regions_are_counted_by_side(opened):
     assert "AAL3 (template)" in opened.text("#words")
 
 
-def test_the_spread_is_played_and_listed(opened):
+def test_the_propagation_is_played_and_listed(opened):
     page, timing = opened.page, usual().timing
-    rows = page.locator("#spread-rows tr")
+    rows = page.locator("#propagation-rows tr")
     assert rows.count() == int((timing.recruited.any(axis=0)).sum())
     page.locator("#moment").fill("0")
     at_onset = [int((timing.recruited[s] & (timing.recruited_s[s] <= 0)).sum()) for s in range(3)]
     for s in range(3):
         assert f"S{s + 1}: {at_onset[s]} reached" in opened.text(f"#wave-{s}")
     before = page.locator(".dot circle").first.get_attribute("fill")
-    page.locator("#spread-off").click()
+    page.locator("#propagation-off").click()
     assert opened.text("#moment-note") == "whole seizure"
     assert page.locator(".dot circle").first.get_attribute("fill") != before
     page.locator("#play").click()

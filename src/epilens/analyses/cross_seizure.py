@@ -12,7 +12,7 @@ from epilens.analyses.columns import HEADINGS
 from epilens.analyses.figures import grouped_points
 from epilens.analyses.reinference import CONDITIONS, subset_scores
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import FEWEST, Outcome, Verdict, verdict
+from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict, verdict
 from epilens.evaluation.resampling import compare_patients, patient_means
 from epilens.evaluation.run import Run
 
@@ -115,13 +115,13 @@ def claim(frame: pd.DataFrame) -> Verdict:
     )
 
 
-def _outcome(gains: pd.DataFrame) -> Outcome:
+def _outcome(gains: pd.DataFrame) -> ClaimOutcome:
     gains = gains[gains["gain"].notna() & (gains["patients"] >= FEWEST)]
     if gains.empty:
-        return Outcome.NOT_COMPARABLE
+        return ClaimOutcome.NOT_COMPARABLE
     if (gains["high"] < 0).any():
-        return Outcome.DIFFER
-    return Outcome.AGREE if (gains["low"] > 0).all() else Outcome.UNCLEAR
+        return ClaimOutcome.DIFFER
+    return ClaimOutcome.AGREE if (gains["low"] > 0).all() else ClaimOutcome.UNCLEAR
 
 
 ENTRIES = (

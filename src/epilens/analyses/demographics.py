@@ -7,7 +7,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.reinference import valid_seizures
 from epilens.analyses.tables import in_order, naturally, paper_rows
-from epilens.analyses.verdicts import Outcome, Verdict, verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict, verdict
 from epilens.evaluation.run import Run
 
 CLINICAL = ("age", "sex", "procedure", "modality", "engel")
@@ -139,7 +139,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     here = frame[frame["patient"].isin(set(PAPER["patient"]))]
     if not len(here):
         nobody = f"{len(frame)} patients, none of them named in the paper"
-        return verdict(Outcome.NOT_COMPARABLE, "80 patients, all Engel class I", nobody)
+        return verdict(ClaimOutcome.NOT_COMPARABLE, "80 patients, all Engel class I", nobody)
     both_known = "modality" in here and "paper_modality" in here
     both = here.dropna(subset=["modality", "paper_modality"]) if both_known else here.iloc[:0]
     same = 0

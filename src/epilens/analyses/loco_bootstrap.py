@@ -14,8 +14,8 @@ from epilens.analyses.tables import CORE, naturally, paper_rows, title_of
 from epilens.analyses.verdicts import (
     FEWEST,
     TOO_FEW,
+    ClaimOutcome,
     Comparisons,
-    Outcome,
     Verdict,
     outcome_of,
     usable,
@@ -98,8 +98,8 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     outcome = outcome_of(comparisons)
     # The paper's claim is one of point estimates, whose intervals overlap.
-    if outcome is Outcome.UNCLEAR and len(won) >= max(1, len(leaders) - 1):
-        outcome = Outcome.AGREE
+    if outcome is ClaimOutcome.UNCLEAR and len(won) >= max(1, len(leaders) - 1):
+        outcome = ClaimOutcome.AGREE
     return verdict(
         outcome,
         "CDEL has the highest point estimate in three of four held-out centers, all intervals "

@@ -13,7 +13,7 @@ from epilens.analyses.columns import HEADINGS
 from epilens.analyses.figures import legend_inside
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, paper_rows
-from epilens.analyses.verdicts import Outcome, Verdict, verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict, verdict
 from epilens.evaluation.resampling import permute_within_patients
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
@@ -77,11 +77,13 @@ def claim(frame: pd.DataFrame) -> Verdict:
     )
 
 
-def _outcome(p: float) -> Outcome:
+def _outcome(p: float) -> ClaimOutcome:
     """One-sided p: at the other end the shuffled scores would be the better ones."""
     if isnan(p):
-        return Outcome.NOT_COMPARABLE
-    return Outcome.AGREE if p < 0.05 else Outcome.DIFFER if p > 0.95 else Outcome.UNCLEAR
+        return ClaimOutcome.NOT_COMPARABLE
+    if p < 0.05:
+        return ClaimOutcome.AGREE
+    return ClaimOutcome.DIFFER if p > 0.95 else ClaimOutcome.UNCLEAR
 
 
 ENTRIES = (

@@ -9,8 +9,8 @@ from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, paper_rows, with_sd
 from epilens.analyses.verdicts import (
     TOO_FEW,
+    ClaimOutcome,
     Comparisons,
-    Outcome,
     Verdict,
     in_words,
     usable,
@@ -55,14 +55,14 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     )
 
 
-def _outcome(compared: list[Comparison]) -> Outcome:
+def _outcome(compared: list[Comparison]) -> ClaimOutcome:
     """Of "it hardly matters": changes as small as the paper's, larger ones, or undecided."""
     if not compared:
-        return Outcome.NOT_COMPARABLE
+        return ClaimOutcome.NOT_COMPARABLE
     larger = [c for c in compared if round(abs(c.estimate), 4) > LARGEST_CHANGE]
     if any(not c.low <= 0 <= c.high for c in larger):
-        return Outcome.DIFFER
-    return Outcome.UNCLEAR if larger else Outcome.AGREE
+        return ClaimOutcome.DIFFER
+    return ClaimOutcome.UNCLEAR if larger else ClaimOutcome.AGREE
 
 
 ENTRIES = (

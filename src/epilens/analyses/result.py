@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from epilens.analyses.columns import Column
-from epilens.analyses.verdicts import Outcome, Verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict
 from epilens.evaluation.resampling import Comparison
 
 
@@ -27,7 +27,7 @@ class AnalysisResult:
     """Meaning of the frame's columns; set by `run_analysis`."""
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> ClaimOutcome | None:
         """Agreement with the paper; None: the paper claims nothing."""
         return self.verdict.outcome if isinstance(self.verdict, Verdict) else None
 

@@ -8,8 +8,8 @@ from epilens.analyses import Analysis
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import by_method, title_of
 from epilens.analyses.verdicts import (
+    ClaimOutcome,
     Comparisons,
-    Outcome,
     Verdict,
     in_words,
     usable,
@@ -74,13 +74,13 @@ def _range(gaps: pd.Series) -> str:
     )
 
 
-def _outcome(compared: list[Comparison]) -> Outcome:
+def _outcome(compared: list[Comparison]) -> ClaimOutcome:
     """Of "none improves": one does, none does, or the best one may."""
     if not compared:
-        return Outcome.NOT_COMPARABLE
+        return ClaimOutcome.NOT_COMPARABLE
     if any(c.low > 0 for c in compared):
-        return Outcome.DIFFER
-    return Outcome.AGREE if all(c.estimate <= 0 for c in compared) else Outcome.UNCLEAR
+        return ClaimOutcome.DIFFER
+    return ClaimOutcome.AGREE if all(c.estimate <= 0 for c in compared) else ClaimOutcome.UNCLEAR
 
 
 ENTRIES = (

@@ -31,7 +31,7 @@ Comparisons = tuple[Comparison | None, ...]
 """Those that decide a verdict; None where a metric is undefined."""
 
 
-class Outcome(StrEnum):
+class ClaimOutcome(StrEnum):
     """Agreement with a claim of the paper; the value is the last sentence of a verdict."""
 
     AGREE = "They agree."
@@ -43,10 +43,10 @@ class Outcome(StrEnum):
     def counted(self) -> str:
         """In a count of claims."""
         return {
-            Outcome.AGREE: "agree with the paper",
-            Outcome.DIFFER: "differ",
-            Outcome.UNCLEAR: "no clear difference",
-            Outcome.NOT_COMPARABLE: "not comparable",
+            ClaimOutcome.AGREE: "agree with the paper",
+            ClaimOutcome.DIFFER: "differ",
+            ClaimOutcome.UNCLEAR: "no clear difference",
+            ClaimOutcome.NOT_COMPARABLE: "not comparable",
         }[self]
 
 
@@ -54,7 +54,7 @@ class Outcome(StrEnum):
 class Verdict:
     """The claim of the paper, the result of this cohort, and whether they agree."""
 
-    outcome: Outcome
+    outcome: ClaimOutcome
     paper: str
     here: str
 
@@ -62,10 +62,10 @@ class Verdict:
         return f"The paper: {self.paper}. Here: {self.here}. {self.outcome.value}"
 
 
-def verdict(outcome: Outcome | bool, paper: str, here: str) -> Verdict:
+def verdict(outcome: ClaimOutcome | bool, paper: str, here: str) -> Verdict:
     """A verdict; for counts, true or false is enough."""
     if isinstance(outcome, bool):
-        outcome = Outcome.AGREE if outcome else Outcome.DIFFER
+        outcome = ClaimOutcome.AGREE if outcome else ClaimOutcome.DIFFER
     return Verdict(outcome, paper, here)
 
 
@@ -75,14 +75,14 @@ def usable(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
     return [c for c in defined if c.patients >= FEWEST]
 
 
-def outcome_of(comparisons: Iterable[Comparison | None]) -> Outcome:
-    """Outcome of "each first beats its second": all intervals above zero, one below, or neither."""
+def outcome_of(comparisons: Iterable[Comparison | None]) -> ClaimOutcome:
+    """Of "each first beats its second": all intervals above zero, one below, or neither."""
     tested = usable(comparisons)
     if not tested:
-        return Outcome.NOT_COMPARABLE
+        return ClaimOutcome.NOT_COMPARABLE
     if any(c.high < 0 for c in tested):
-        return Outcome.DIFFER
-    return Outcome.AGREE if all(c.low > 0 for c in tested) else Outcome.UNCLEAR
+        return ClaimOutcome.DIFFER
+    return ClaimOutcome.AGREE if all(c.low > 0 for c in tested) else ClaimOutcome.UNCLEAR
 
 
 def versus(

@@ -21,7 +21,7 @@ from epilens.report.pdf import sheet_rules
 
 SCRIPTS = (
     *("state", "marks", "regions", "table", "shafts", "implant", "heatmap", "traces"),
-    *("strips", "spread", "why", "compare", "header", "main"),
+    *("strips", "propagation", "why", "compare", "header", "main"),
 )
 """Files of viewer/, in the order in which they are put together."""
 

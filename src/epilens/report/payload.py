@@ -134,7 +134,7 @@ def _anatomy(localized: Localization) -> dict[str, Any]:
 
 
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:
-    about, timing = localized.about, localized.timing
+    timing = localized.timing
     row = {column.name: column.values[c] for column in localized.columns}
     recruited_s = np.where(timing.recruited, timing.recruited_s, np.nan)[:, c]
     return {
@@ -147,9 +147,9 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "prq": _round(row["prq_ez_score"]),
         "bcr": _round(row["bcr_ez_score"]),
         "decision": row["decision"],
-        "called": about.threshold is not None and bool(localized.scores.p_nez[c] < about.threshold),
+        "flagged": _is_flagged(localized, c),
         "sets": [bool(part.holds[c]) for part in localized.certainty.sets],
-        "spread": _round(row["spread"]),
+        "ensembleSd": _round(row["spread"]),
         "alone": [_round(ez[c]) for ez in localized.alone],
         "aloneRanks": [places[c] for places in localized.alone_ranks],
         "sd": _round(row["seizure_sd"]),
@@ -162,6 +162,11 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "others": [int(other.ranks[c]) for other in localized.comparisons],
         "words": [visible(line) for line in localized.words[c]],
     }
+
+
+def _is_flagged(localized: Localization, c: int) -> bool:
+    threshold = localized.about.threshold
+    return threshold is not None and bool(localized.scores.p_nez[c] < threshold)
 
 
 def _heat(localized: Localization) -> dict[str, Any]:
@@ -242,7 +247,7 @@ def _resection(localized: Localization) -> dict[str, Any] | None:
         "k": cut.k,
         "covered": _round(cut.covered),
         "count": int(cut.resected.sum()),
-        "leftBehind": list(cut.not_resected),
+        "notResected": list(cut.not_resected),
         "outside": list(cut.outside),
         "byChance": _round(cut.by_chance, 1),
         "unknown": [visible(name) for name in cut.unknown],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from epilens.analyses import ANALYSES, sentence
 from epilens.analyses.figures import PaperFigure, all_figures
-from epilens.analyses.verdicts import Outcome
+from epilens.analyses.verdicts import ClaimOutcome
 from epilens.core.errors import DataError
 from epilens.evaluation.run import Run
 from epilens.io.outputs import check_own_file, check_writable, write_atomically
@@ -23,10 +23,10 @@ from epilens.report.run_analyses import RunResults, figure_bytes, figures_of
 PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 _SIGN = '<meta name="generator" content="EpiLENS">'
 _MARKS = {
-    Outcome.AGREE: ("agree", "agrees"),
-    Outcome.DIFFER: ("differ", "differs"),
-    Outcome.UNCLEAR: ("unclear", "no clear difference"),
-    Outcome.NOT_COMPARABLE: ("untested", "not comparable"),
+    ClaimOutcome.AGREE: ("agree", "agrees"),
+    ClaimOutcome.DIFFER: ("differ", "differs"),
+    ClaimOutcome.UNCLEAR: ("unclear", "no clear difference"),
+    ClaimOutcome.NOT_COMPARABLE: ("untested", "not comparable"),
 }
 """Style class and words of an outcome."""
 
@@ -88,7 +88,7 @@ def _tally(results: RunResults) -> str:
     items = "".join(
         f'<li class="{_MARKS[outcome][0]}"><b>{counts[outcome]}</b> {outcome.counted}: '
         f"{_links(claimed, outcome)}</li>"
-        for outcome in Outcome
+        for outcome in ClaimOutcome
         if counts[outcome]
     )
     checks = results.results["audit"].frame["passed"]
@@ -100,7 +100,7 @@ def _tally(results: RunResults) -> str:
     )
 
 
-def _links(claimed: dict[str, Outcome], outcome: Outcome) -> str:
+def _links(claimed: dict[str, ClaimOutcome], outcome: ClaimOutcome) -> str:
     return ", ".join(
         f'<a href="#{name}">{html.escape(ANALYSES[name].shows)}</a>'
         for name, other in claimed.items()

@@ -1,4 +1,4 @@
-// A resection and other methods beside the ranking; the words of the leading contacts, for paper.
+// The ranking compared with a resection and with other methods; the leading contacts in words, for print.
 function buildCompare() {
   const parts = [];
   if (data.resection) parts.push(resectionPart(data.resection));
@@ -15,14 +15,14 @@ function named(indices) {
 function resectionPart(cut) {
   const rows = [
     [`Of the top ${cut.k}`, `${Math.round(cut.covered * cut.k)} are in the resection (${percent(cut.covered)})`],
-    ['Left behind', named(cut.leftBehind)],
-    [`Picked blindly, of ${cut.k}`, `${number(cut.byChance, 1)} would be in the resection`],
+    ['Not resected', named(cut.notResected)],
+    [`Expected by chance, of ${cut.k}`, `${number(cut.byChance, 1)} in the resection`],
     [`Resected, outside the top ${cut.k}`, named(cut.outside)],
   ];
   if (cut.unknown.length) rows.push(['Not among the contacts', cut.unknown.join(', ')]);
   return el('div', { class: 'compared' }, el('h3', {}, `Resection of ${plural(cut.count, 'contact')}`),
     el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
-    el('p', { class: 'muted small' }, `Left behind: leading ${cut.k} contacts that are not in the resection. A resected contact outside of them ranks lower; that is no evidence against it.`));
+    el('p', { class: 'muted small' }, `Not resected: leading ${cut.k} contacts that are not in the resection. A resected contact outside of them ranks lower; this is not evidence against it.`));
 }
 
 function otherPart(other, i) {
@@ -37,9 +37,9 @@ function otherPart(other, i) {
 
 function nameButton(index) { return button(contacts[index].short, () => choose(index), { class: 'name', title: contacts[index].name }); }
 
-function buildTold() {
-  fill('told', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
+function buildSummaries() {
+  fill('summaries', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
     const c = contacts[i];
-    return el('div', { class: 'told-one' }, el('h3', {}, ranksOnly ? `${c.rank}. ${c.short}` : `${c.rank}. ${c.short}: EZ score ${number(c.ez)}${c.p === null ? '' : `, P(EZ) ${percent(c.p)}`}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
+    return el('div', { class: 'summary' }, el('h3', {}, ranksOnly ? `${c.rank}. ${c.short}` : `${c.rank}. ${c.short}: EZ score ${number(c.ez)}${c.p === null ? '' : `, P(EZ) ${percent(c.p)}`}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
   }));
 }

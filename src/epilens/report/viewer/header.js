@@ -1,4 +1,4 @@
-// What must be known before reading: who, from what, how sure, what was left out.
+// Before the results: patient, source, certainty, exclusions.
 function buildHeader() {
   const { about } = data;
   const used = data.seizures.length;
@@ -9,8 +9,8 @@ function buildHeader() {
     ['Agreement of seizures', data.agreement === null ? '–' : `${number(data.agreement)} (mean rank correlation)`],
     ['Flagged signals', String(contacts.filter((c) => c.quality !== 'good').length)],
   ];
-  for (const one of data.sets) facts.push([`${percent(one.coverage)} set`, `${one.size} of ${C} contacts (held ${percent(one.reached)} of EZ out of fold)`]);
-  for (const one of data.alike) facts.push([`Likeness of ${one.what}`, `${number(one.distance, 1)} (usual up to ${number(one.limit, 1)})`]);
+  for (const one of data.sets) facts.push([`${percent(one.coverage)} set`, `${one.size} of ${C} contacts (contained ${percent(one.reached)} of the EZ in cross-validation)`]);
+  for (const one of data.alike) facts.push([`Distance from training patients: ${one.what}`, `${number(one.distance, 1)} (limit ${number(one.limit, 1)})`]);
   const grave = data.cautions.filter((caution) => caution.level === 'abstain');
   const others = data.cautions.filter((caution) => caution.level !== 'abstain');
   // `epilens view` and `review` have an index above their pages; a file has none.
@@ -60,12 +60,12 @@ function analysisRows() {
 const READING = [
   [false, ranksOnly ? 'The method gives an order and no more: its numbers are not shown, because they would look like those of a model.' : null],
   [true, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
-  [true, 'A soft badge or thin ring: the contact is called at the locked threshold, but P(EZ) is below 50 % or unknown.'],
+  [true, 'A soft badge or thin ring: the contact is flagged at the locked threshold, but P(EZ) is below 50 % or unknown.'],
   [true, 'P(EZ) is a probability as far as the training cohort is like this patient.'],
-  [true, 'The threshold was locked before this patient was seen. Moving the slider changes the display, never the decision.'],
-  [true, 'A set of stated coverage holds, on average over out-of-fold patients, at least that share of the EZ contacts.'],
+  [true, 'The threshold was locked before this patient was analysed. Moving the slider changes the display, never the decision.'],
+  [true, 'A set of stated coverage contains at least that fraction of the EZ contacts, on average over cross-validated patients.'],
   [true, data.why ? `Contributions answer: how would the score change if this contact had ${data.why.average}, ${data.why.others}?` : null],
-  [true, data.why ? 'A seizure’s part is what it adds taken alone, so it has the sign of its own score; what only the score of all seizures shows is told apart. Windows are told from 10 s before onset on, against what the contact shows all the time.' : null],
+  [true, data.why ? 'A seizure’s part is what it adds on its own, so it has the sign of its own score; what only the score of all seizures shows is listed separately. Windows are shown from 10 s before onset on, against what the contact shows all the time.' : null],
   [false, 'Z-Δ compares a window with the same contact before onset, in that seizure, in its own standard deviations.'],
-  [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be seen.'],
+  [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be detected.'],
 ];

@@ -135,7 +135,7 @@ function rowNames(context, order, tall, room) {
     const chosen = index === state.chosen;
     if (row % every && !chosen) return;
     context.font = `${chosen ? '600 ' : ''}${Math.min(11, Math.max(9, tall))}px system-ui, sans-serif`;
-    context.fillStyle = chosen ? hue.chosen : isCalled(contacts[index]) && !data.abstains ? hue.ink : hue.soft;
+    context.fillStyle = chosen ? hue.chosen : isFlagged(contacts[index]) && !data.abstains ? hue.ink : hue.soft;
     const [name, y] = [fitted(context, contacts[index].short, room - 12), 22 + (row + 0.5) * tall + 3.5];
     if (chosen && every > 1) { context.strokeStyle = hue.halo; context.lineWidth = 4; context.strokeText(name, room - 8, y); }
     context.fillText(name, room - 8, y);

@@ -217,9 +217,9 @@ function ball(context, i, [x, y, z]) {
   const radius = (3.8 + 3.8 * lookOf(i).level) * (1 + z / 900) * Math.sqrt(view.zoom);
   context.beginPath(); context.arc(x, y, radius, 0, 7);
   context.fillStyle = lookOf(i).fill; context.fill();
-  const called = isCalled(c) && !data.abstains;
-  context.lineWidth = !called ? 0.8 : !ranksOnly && isFaint(c) ? 1.2 : 2;
-  context.strokeStyle = called ? hue.ink : hue.rim;
+  const flagged = isFlagged(c) && !data.abstains;
+  context.lineWidth = !flagged ? 0.8 : !ranksOnly && isFaint(c) ? 1.2 : 2;
+  context.strokeStyle = flagged ? hue.ink : hue.rim;
   context.stroke();
   if (c.resected) { context.strokeStyle = hue.ink; context.lineWidth = 1.6; line(context, [x - radius, y + radius + 2.5], [x + radius, y + radius + 2.5]); }
 }

@@ -17,7 +17,7 @@ function nearLocked(value) { return locked !== null && Math.abs(value - locked) 
 function refreshThreshold() {
   const slider = document.getElementById('cut');
   if (Number(slider.value) !== state.cut) slider.value = state.cut;
-  const n = contacts.filter(isCalled).length;
+  const n = contacts.filter(isFlagged).length;
   const moved = locked !== null && state.cut !== locked;
   const what = ranksOnly ? `${plural(n, 'leading contact')} marked` : data.abstains ? `${n} above ${number(state.cut, 3)}; EpiLENS abstains` : `${plural(n, 'contact')} above ${number(state.cut, 3)}`;
   const tail = locked === null ? '; no threshold is locked' : moved ? `; locked at ${number(locked, 3)}, unchanged` : ' (locked)';
@@ -42,7 +42,7 @@ function paintAll() { for (const one of [implantCanvas, heatCanvas, tracesCanvas
 function dress() {
   hue = night.matches && !onPaper ? NIGHT : DAY;
   dyes.forEach(([node, colour]) => { node.style.background = colour(); });
-  refreshRows(); refreshShafts(); refreshSpread(); buildChosen(); paintAll();
+  refreshRows(); refreshShafts(); refreshPropagation(); buildChosen(); paintAll();
 }
 function print(begins) {
   if (begins && state.moment !== null) { pause(); set({ moment: null }); }
@@ -60,17 +60,17 @@ buildTraces();
 buildHeat();
 buildStrips();
 buildChosen();
-buildSpread();
+buildPropagation();
 buildRegions();
 buildCompare();
-buildTold();
+buildSummaries();
 buildAbout();
 refreshShafts();
 
-watch('chosen', () => { markChosenRow(); refreshShafts(); refreshSpread(); buildChosen(); paintAll(); });
+watch('chosen', () => { markChosenRow(); refreshShafts(); refreshPropagation(); buildChosen(); paintAll(); });
 watch('cut', () => { refreshThreshold(); buildRegions(); refreshRows(); refreshShafts(); buildChosen(); paintAll(); });
 watch('seizure quantity order', () => { noteHeat(); heatCanvas.paint(); if (stripsCanvas) stripsCanvas.paint(); });
-watch('moment wave', () => { refreshShafts(); refreshSpread(); if (implantCanvas) implantCanvas.paint(); });
+watch('moment wave', () => { refreshShafts(); refreshPropagation(); if (implantCanvas) implantCanvas.paint(); });
 watch('span', () => { tracesCanvas.paint(); stripsCanvas.paint(); });
 document.addEventListener('keydown', globalKeys);
 night.addEventListener('change', dress);

@@ -1,5 +1,5 @@
 // Colours, canvases, tooltip. Both ramps are ordered by lightness or by blue and orange, so that
-// they can be read without telling red from green; what is called EZ has a ring besides.
+// they can be read without distinguishing red from green; flagged contacts also have a ring.
 const DAY = {
   ink: '#10151c', text: '#3d4856', soft: '#65707d', accent: '#0b6e7f', chosen: '#0a4a56', trace: '#253040', wire: 'rgba(60,70,84,0.45)',
   rim: 'rgba(40,48,60,0.6)', halo: 'rgba(255,255,255,0.9)', ground: '#ffffff', rise: 'rgba(235,148,66,0.28)', none: [224, 227, 231], waiting: [236, 239, 242], brain: [96, 112, 132],
@@ -49,7 +49,7 @@ function swatch(colour, attributes = {}) {
   return node;
 }
 
-// A canvas that keeps its drawing sharp and is drawn anew when its width changes. On paper it is as
+// A canvas that keeps its drawing sharp and is redrawn when its width changes. On paper it is as
 // wide as the sheet, so that its letters stay as large as they are.
 function canvas(id, height, draw, attributes) {
   const node = el('canvas', attributes);

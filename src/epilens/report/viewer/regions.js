@@ -6,14 +6,14 @@ function regionOf(c) { return c.regions.length ? c.regions[0] : null; }
 function regionText(region) { return region ? `${region.name}${region.side ? ` ${SIDE[region.side]}` : ''}` : '–'; }
 function regionCell(c) {
   const region = regionOf(c);
-  return region ? el('span', { title: `${ATLAS}: ${region.name} ${region.side}, ${percent(region.share)} of the ${data.anatomy.near} mm around` }, regionText(region), el('span', { class: 'spread' }, ` ${percent(region.share)}`)) : '–';
+  return region ? el('span', { title: `${ATLAS}: ${region.name} ${region.side}, ${percent(region.share)} of the ${data.anatomy.near} mm around` }, regionText(region), el('span', { class: 'sd' }, ` ${percent(region.share)}`)) : '–';
 }
 function regionFacts(c) {
   if (!c.mm) return [];
   return data.anatomy.atlases.map((atlas, a) => [`${atlas} (template)`, c.regions[a] ? `${regionText(c.regions[a])}, ${percent(c.regions[a].share)}` : 'no region near']);
 }
 
-// By side and region: how many contacts, how many called, the best of them, when it is reached.
+// By side and region: how many contacts, how many flagged, the best of them, when it is recruited.
 function regionGroups() {
   const groups = new Map();
   for (const i of byRank) {
@@ -42,7 +42,7 @@ function buildRegions() {
 
 function sideTable(side, groups) {
   const n = groups.reduce((sum, group) => sum + group.members.length, 0);
-  const heads = ['Region', 'Contacts', data.abstains ? null : ranksOnly ? 'Marked' : 'Called', ranksOnly ? 'Median rank' : 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Leading', 'First'].filter(Boolean);
+  const heads = ['Region', 'Contacts', data.abstains ? null : ranksOnly ? 'Marked' : 'Flagged', ranksOnly ? 'Median rank' : 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Leading', 'First'].filter(Boolean);
   return el('table', { class: 'side' }, el('caption', {}, `${side === 'midline' ? 'Midline' : side === 'left' ? 'Left' : 'Right'}: ${plural(n, 'contact')}`),
     el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { class: head === 'Region' || head === 'Leading' ? 'left' : '' }, head)))),
     el('tbody', { 'data-side': side }, ...groups.map(regionRow)));
@@ -54,12 +54,12 @@ function median(values) {
 }
 
 function regionRow({ name, members }) {
-  const of = members.map((i) => contacts[i]);
+  const inRegion = members.map((i) => contacts[i]);
   const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
-  const times = of.map((c) => c.first).filter((t) => t !== null);
-  return el('tr', {}, el('td', { class: 'left' }, name), el('td', {}, String(of.length)),
-    data.abstains ? null : el('td', { class: 'above' }, String(of.filter(isCalled).length)),
-    el('td', {}, ranksOnly ? number(median(of.map((c) => c.rank)), 0) : number(mean(of.map((c) => c.ez)))),
-    of[0].p === null ? null : el('td', {}, percent(mean(of.map((c) => c.p)))),
-    el('td', { class: 'left' }, nameButton(members[0]), ` #${of[0].rank}`), el('td', {}, times.length ? seconds(Math.min(...times)) : '–'));
+  const times = inRegion.map((c) => c.first).filter((t) => t !== null);
+  return el('tr', {}, el('td', { class: 'left' }, name), el('td', {}, String(inRegion.length)),
+    data.abstains ? null : el('td', { class: 'above' }, String(inRegion.filter(isFlagged).length)),
+    el('td', {}, ranksOnly ? number(median(inRegion.map((c) => c.rank)), 0) : number(mean(inRegion.map((c) => c.ez)))),
+    inRegion[0].p === null ? null : el('td', {}, percent(mean(inRegion.map((c) => c.p)))),
+    el('td', { class: 'left' }, nameButton(members[0]), ` #${inRegion[0].rank}`), el('td', {}, times.length ? seconds(Math.min(...times)) : '–'));
 }

@@ -28,10 +28,10 @@ function buildShafts() {
 
 function scoreLegend() {
   const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => swatch(() => ofLevel(v)));
-  const ring = (faint) => el('span', { class: `swatch round is-called${faint ? ' is-faint' : ''}` });
-  const called = contacts.filter((c) => c.called);
+  const ring = (faint) => el('span', { class: `swatch round is-flagged${faint ? ' is-faint' : ''}` });
+  const flagged = contacts.filter((c) => c.flagged);
   const rings = ranksOnly ? [el('span', {}, ring(false), ' among the leading contacts that are marked')]
-    : [el('span', {}, ring(false), ' called, P(EZ) 50 % or more'), called.some(isFaint) ? el('span', {}, ring(true), ' called, P(EZ) lower or unknown') : null];
+    : [el('span', {}, ring(false), ' flagged, P(EZ) 50 % or more'), flagged.some(isFaint) ? el('span', {}, ring(true), ' flagged, P(EZ) lower or unknown') : null];
   const scale = ranksOnly ? el('span', {}, `rank ${C} `, ...steps, ' 1') : el('span', {}, 'EZ score 0 ', ...steps, ' 1');
   return el('p', { class: 'legend-line muted small' }, scale, ...rings,
     data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null);
@@ -65,7 +65,7 @@ function refreshShafts() {
     const look = lookOf(index);
     circle.setAttribute('fill', look.fill);
     label.setAttribute('fill', c.shaft === null ? hue.text : look.ink);
-    node.classList.toggle('is-called', isCalled(c) && !data.abstains);
+    node.classList.toggle('is-flagged', isFlagged(c) && !data.abstains);
     node.classList.toggle('is-faint', !ranksOnly && isFaint(c));
     node.classList.toggle('is-chosen', index === state.chosen);
     node.setAttribute('tabindex', index === state.chosen ? '0' : '-1');

@@ -26,18 +26,18 @@ function set(change) {
 
 function choose(index) { if (index >= 0 && index < C) set({ chosen: index }); }
 
-function isCalled(c) {
+function isFlagged(c) {
   if (ranksOnly) return c.rank <= state.cut;
   // At the locked value the decision itself counts, not a rounded score.
-  return state.cut === locked ? c.called : c.ez > state.cut;
+  return state.cut === locked ? c.flagged : c.ez > state.cut;
 }
 
-// A contact that is more likely not in the EZ, or whose probability nobody knows, is called softly.
+// A flagged contact that is more likely not in the EZ, or has no probability, gets a soft badge.
 function isFaint(c) { return c.p === null || c.p < 0.5; }
 
 function scoreText(c) { return ranksOnly ? `rank ${c.rank} of ${C}` : `rank ${c.rank} of ${C}, EZ score ${number(c.ez)}`; }
 
-// Of a seizure taken alone: a score, or a place among the contacts that it shows.
+// Of a seizure on its own: a score, or a place among the contacts that it shows.
 function aloneText(c, s) {
   if (c.alone[s] === null) return '–';
   return ranksOnly ? `rank ${c.aloneRanks[s]} of ${data.seizures[s].contacts}` : number(c.alone[s]);

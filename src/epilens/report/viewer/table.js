@@ -4,7 +4,7 @@ const columns = [
   { key: 'name', title: 'Contact', help: 'The recording’s own name on hover', cell: nameCell, text: (c) => c.short, up: true, left: true },
   { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4), show: () => !ranksOnly },
   { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
-  { key: 'decision', title: ranksOnly ? 'Marked' : 'Called', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'At the display threshold; a soft badge where P(EZ) is below 50 % or unknown', value: (c) => Number(isCalled(c)), cell: calledCell, text: (c) => c.decision },
+  { key: 'decision', title: ranksOnly ? 'Marked' : 'Flagged', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'At the display threshold; a soft badge where P(EZ) is below 50 % or unknown', value: (c) => Number(isFlagged(c)), cell: flaggedCell, text: (c) => c.decision },
   { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Place in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
   { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
   { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
@@ -27,17 +27,17 @@ function scoreCell(c) {
   const bar = el('span', { class: 'score-fill' });
   bar.style.width = `${100 * c.ez}%`;
   bar.style.background = ofContact(c);
-  return el('span', { class: 'score' }, el('span', { class: 'score-bar' }, bar), el('span', {}, number(c.ez)), c.spread === null ? null : el('span', { class: 'spread' }, `±${number(c.spread)}`));
+  return el('span', { class: 'score' }, el('span', { class: 'score-bar' }, bar), el('span', {}, number(c.ez)), c.ensembleSd === null ? null : el('span', { class: 'sd' }, `±${number(c.ensembleSd)}`));
 }
 
-function calledCell(c) {
+function flaggedCell(c) {
   if (data.abstains) return el('span', { class: 'muted' }, 'abstained');
-  if (!isCalled(c)) return el('span', { class: 'muted' }, '–');
+  if (!isFlagged(c)) return el('span', { class: 'muted' }, '–');
   // Only the locked threshold makes a decision; elsewhere a score is merely above.
-  if (ranksOnly) return el('span', { class: 'called display' }, 'leading');
-  if (state.cut !== locked) return el('span', { class: 'called display' }, 'above');
+  if (ranksOnly) return el('span', { class: 'flagged display' }, 'leading');
+  if (state.cut !== locked) return el('span', { class: 'flagged display' }, 'above');
   const why = c.p === null ? 'no calibrated probability is known' : `P(EZ) is ${percent(c.p)}`;
-  return el('span', { class: `called${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, 'EZ');
+  return el('span', { class: `flagged${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, 'EZ');
 }
 
 function aloneCell(c) {
@@ -67,7 +67,7 @@ function refreshRows() {
   for (const [index, row] of rows) {
     const c = contacts[index];
     columns.forEach((column, i) => row.children[i].replaceChildren(column.cell ? column.cell(c) : column.text(c)));
-    row.classList.toggle('is-called', isCalled(c) && !data.abstains);
+    row.classList.toggle('is-flagged', isFlagged(c) && !data.abstains);
   }
 }
 
@@ -134,7 +134,7 @@ function exportTable() {
     ...data.seizures.map((_, s) => `ez_score_s${s + 1}`), 'top_k_share', 'first_deviation_s', 'region', 'region_side', 'region_share', 'quality', 'resected'];
   const lines = shown.map((i) => {
     const c = contacts[i];
-    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.spread, ...c.alone, c.top, c.first, regionOf(c)?.name, regionOf(c)?.side, regionOf(c)?.share, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
+    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.ensembleSd, ...c.alone, c.top, c.first, regionOf(c)?.name, regionOf(c)?.side, regionOf(c)?.share, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
   });
   const cells = (line) => line.map((value) => {
     if (value === null || value === undefined) return 'n/a';

@@ -26,11 +26,11 @@ function buildChosen() {
   if (!ranksOnly) facts.push(['EZ score', number(c.ez)]);
   if (c.p !== null) facts.push(['calibrated P(EZ)', percent(c.p)]);
   if (c.prq !== null) facts.push(['PRQ-Net, BCR-Net', `${number(c.prq)}, ${number(c.bcr)}`]);
-  if (c.spread !== null) facts.push(['ensemble SD', number(c.spread)]);
+  if (c.ensembleSd !== null) facts.push(['ensemble SD', number(c.ensembleSd)]);
   data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
-  if (data.resection) facts.push(['resection', c.resected ? 'taken' : 'left']);
+  if (data.resection) facts.push(['resection', c.resected ? 'resected' : 'not resected']);
   document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
   fill('words',
     el('dl', { class: 'facts' }, ...facts.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
@@ -41,16 +41,16 @@ function buildChosen() {
 }
 
 function swatchOf(c) {
-  const swatch = el('span', { class: `swatch round${isCalled(c) && !data.abstains ? ` is-called${!ranksOnly && isFaint(c) ? ' is-faint' : ''}` : ''}` });
+  const swatch = el('span', { class: `swatch round${isFlagged(c) && !data.abstains ? ` is-flagged${!ranksOnly && isFaint(c) ? ' is-faint' : ''}` : ''}` });
   swatch.style.background = ofContact(c);
   return swatch;
 }
 
 function contributions() {
   const head = el('h3', {}, 'What moves its score');
-  if (!why) return [head, el('p', { class: 'muted' }, 'A training-free method has no contributions; the sentences tell its deviations.')];
+  if (!why) return [head, el('p', { class: 'muted' }, 'A training-free method has no contributions; the sentences describe its deviations.')];
   const i = why.at.get(state.chosen);
-  if (i === undefined) return [head, el('p', { class: 'muted' }, `Explained are the ${why.contacts.length} highest contacts of ${C}; this is not one of them.`)];
+  if (i === undefined) return [head, el('p', { class: 'muted' }, `Only the ${why.contacts.length} highest of ${C} contacts are explained; this is not one of them.`)];
   const views = why.views.length;
   const n = data.heat.names.length;
   const value = (v, d) => why.feature[(i * views + v) * n + d];
@@ -63,10 +63,10 @@ function contributions() {
     el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with ${why.average} by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
 }
 
-// What each seizure adds, taken alone, and what only their common score does.
+// What each seizure adds on its own, and what only their common score does.
 function bySeizure(i) {
   if (S < 2) return [];
-  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: [`there all the time, before onset too: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] }));
+  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: [`present before onset as well: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] }));
   if (Math.abs(why.together[i]) >= 0.005) parts.push({ name: 'scored together', sum: why.together[i], parts: ['what the score of all seizures adds to the mean of those of each alone'] });
   const largest = Math.max(0.01, ...parts.map((one) => Math.abs(one.sum)));
   return [el('h3', {}, 'By seizure'), el('div', { class: 'bars', id: 'by-seizure' }, ...parts.flatMap((one) => bar(one, largest)))];
@@ -100,5 +100,5 @@ function agreement(c) {
     svg.append(el('text', { x: 4, y: y + 4, class: 'axis-text' }, short(s)), el('line', { x1: at(0), x2: at(1), y1: y, y2: y, class: 'row-line' }));
     if (value !== null) svg.append(el('circle', { cx: at(aloneLevel(c, s)), cy: y, r: 5, fill: ofLevel(aloneLevel(c, s)), class: 'ball' }, el('title', {}, aloneText(c, s))));
   });
-  return [el('h3', {}, 'Seizures taken alone'), svg];
+  return [el('h3', {}, 'Each seizure alone'), svg];
 }

@@ -1,13 +1,13 @@
-// The spread of the seizure: contacts by the time of their first clear rise, played on implant and
+// Propagation of the seizure: contacts by the time of their first clear rise, played on implant and
 // electrodes, drawn for every seizure side by side, and as a table of order and times.
-const spreadTimes = contacts.flatMap((c) => c.times.filter((t) => t !== null));
-const SPREAD = { from: Math.floor(Math.min(0, ...spreadTimes) - 1), to: Math.ceil(Math.max(1, ...spreadTimes) + 1) };
+const recruitmentTimes = contacts.flatMap((c) => c.times.filter((t) => t !== null));
+const PROPAGATION = { from: Math.floor(Math.min(0, ...recruitmentTimes) - 1), to: Math.ceil(Math.max(1, ...recruitmentTimes) + 1) };
 const PLAY_MS = 80;
 const MOST_ON_PAPER = 20;
 const little = [];
 let playing = null;
 
-// How a contact looks now: by its score, or, while the spread is shown, by when it was reached.
+// How a contact looks now: by its score, or, while propagation is shown, by when it was recruited.
 function lookOf(i) {
   const c = contacts[i];
   if (state.moment === null) return { fill: ofContact(c), ink: onContact(c), level: levelOf(c) };
@@ -16,23 +16,23 @@ function lookOf(i) {
 function lookAt(time, moment) {
   if (time === null || time > moment) return { fill: css(hue.waiting), ink: hue.soft, level: 0.2 };
   // By the root, because most contacts are reached early.
-  const level = 1 - 0.8 * Math.sqrt((time - SPREAD.from) / (SPREAD.to - SPREAD.from));
+  const level = 1 - 0.8 * Math.sqrt((time - PROPAGATION.from) / (PROPAGATION.to - PROPAGATION.from));
   return { fill: css(mix(hue.ramp, level)), ink: (level > 0.52) === (hue === DAY) ? '#ffffff' : '#1c2530', level };
 }
 function reached(s, moment) { return contacts.filter((c) => c.times[s] !== null && c.times[s] <= moment).length; }
 function momentText() { return `${short(state.wave)} at ${seconds(state.moment)}: ${reached(state.wave, state.moment)} of ${C} reached`; }
 
-function buildSpread() {
-  document.querySelector('section.spread').hidden = !spreadTimes.length;
-  if (!spreadTimes.length) return;
-  const slider = el('input', { type: 'range', id: 'moment', min: SPREAD.from, max: SPREAD.to, step: 0.25, value: SPREAD.to, 'aria-label': 'Time from onset', input: (event) => { pause(); set({ moment: Number(event.target.value) }); } });
-  const [which, markWhich] = choice(data.seizures.map((seizure, s) => [s, short(s), seizure.name]), () => state.wave, (wave) => set({ wave, moment: state.moment ?? SPREAD.to }));
+function buildPropagation() {
+  document.querySelector('section.propagation').hidden = !recruitmentTimes.length;
+  if (!recruitmentTimes.length) return;
+  const slider = el('input', { type: 'range', id: 'moment', min: PROPAGATION.from, max: PROPAGATION.to, step: 0.25, value: PROPAGATION.to, 'aria-label': 'Time from onset', input: (event) => { pause(); set({ moment: Number(event.target.value) }); } });
+  const [which, markWhich] = choice(data.seizures.map((seizure, s) => [s, short(s), seizure.name]), () => state.wave, (wave) => set({ wave, moment: state.moment ?? PROPAGATION.to }));
   watch('wave', markWhich);
-  fill('spread-tools', el('output', { id: 'moment-note', class: 'muted small', for: 'moment' }), S > 1 ? which : null,
-    button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'spread-off', title: 'Implant and electrodes by score again' }));
-  fill('spread', el('div', { class: 'spread-grid' }, el('div', { class: 'waves', id: 'waves' }, ...data.seizures.map((_, s) => wave(s))), el('div', { class: 'scroll spread-table', tabindex: '0' }, spreadTable())),
-    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three windows in a row), exact to about a second. The stronger the colour, the earlier; pale or grey is not yet, or never.${spreadRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${spreadRows().length}.` : ''}`));
-  refreshSpread();
+  fill('propagation-tools', el('output', { id: 'moment-note', class: 'muted small', for: 'moment' }), S > 1 ? which : null,
+    button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'propagation-off', title: 'Implant and electrodes by score again' }));
+  fill('propagation', el('div', { class: 'propagation-grid' }, el('div', { class: 'waves', id: 'waves' }, ...data.seizures.map((_, s) => wave(s))), el('div', { class: 'scroll propagation-table', tabindex: '0' }, propagationTable())),
+    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three windows in a row), exact to about a second. The stronger the colour, the earlier; pale or grey is not yet, or never.${propagationRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${propagationRows().length}.` : ''}`));
+  refreshPropagation();
 }
 
 // A seizure's electrodes, small: a row of dots each.
@@ -57,19 +57,19 @@ function wave(s) {
   return el('div', { class: 'wave' }, el('h3', { id: `wave-${s}` }, short(s)), svg);
 }
 
-function spreadRows() { return byRank.filter((i) => contacts[i].first !== null).sort((a, b) => contacts[a].first - contacts[b].first || contacts[a].rank - contacts[b].rank); }
+function propagationRows() { return byRank.filter((i) => contacts[i].first !== null).sort((a, b) => contacts[a].first - contacts[b].first || contacts[a].rank - contacts[b].rank); }
 
-function spreadTable() {
+function propagationTable() {
   const place = data.seizures.map((_, s) => contacts.map((c) => (c.times[s] === null ? null : 1 + contacts.filter((o) => o.times[s] !== null && o.times[s] < c.times[s]).length)));
   const heads = ['Contact', ...(ATLAS ? ['Region'] : []), 'Median', ...data.seizures.map((_, s) => short(s))];
-  const cells = (i) => data.seizures.map((_, s) => el('td', {}, place[s][i] === null ? el('span', { class: 'muted' }, '–') : `${place[s][i]}. `, place[s][i] === null ? null : el('span', { class: 'spread' }, seconds(contacts[i].times[s]))));
+  const cells = (i) => data.seizures.map((_, s) => el('td', {}, place[s][i] === null ? el('span', { class: 'muted' }, '–') : `${place[s][i]}. `, place[s][i] === null ? null : el('span', { class: 'sd' }, seconds(contacts[i].times[s]))));
   return el('table', {}, el('thead', {}, el('tr', {}, ...heads.map((head, n) => el('th', { class: n && head !== 'Region' ? '' : 'left' }, head)))),
-    el('tbody', { id: 'spread-rows' }, ...spreadRows().map((i) => el('tr', {}, el('td', { class: 'left' }, nameButton(i)), ATLAS ? el('td', { class: 'left' }, regionText(regionOf(contacts[i]))) : null, el('td', {}, seconds(contacts[i].first)), ...cells(i)))));
+    el('tbody', { id: 'propagation-rows' }, ...propagationRows().map((i) => el('tr', {}, el('td', { class: 'left' }, nameButton(i)), ATLAS ? el('td', { class: 'left' }, regionText(regionOf(contacts[i]))) : null, el('td', {}, seconds(contacts[i].first)), ...cells(i)))));
 }
 
-function refreshSpread() {
-  if (!spreadTimes.length) return;
-  const moment = state.moment ?? SPREAD.to;
+function refreshPropagation() {
+  if (!recruitmentTimes.length) return;
+  const moment = state.moment ?? PROPAGATION.to;
   for (const { s, i, circle } of little) {
     circle.setAttribute('fill', lookAt(contacts[i].times[s], moment).fill);
     circle.classList.toggle('is-chosen', i === state.chosen);
@@ -77,18 +77,18 @@ function refreshSpread() {
   data.seizures.forEach((_, s) => { document.getElementById(`wave-${s}`).textContent = `${short(s)}: ${reached(s, moment)} reached${state.moment === null ? '' : ` at ${seconds(moment)}`}`; });
   fill('moment-note', state.moment === null ? 'whole seizure' : `${seconds(state.moment)} from onset`);
   document.getElementById('moment').value = moment;
-  document.getElementById('spread-off').disabled = state.moment === null;
+  document.getElementById('propagation-off').disabled = state.moment === null;
 }
 
 function play() {
   if (playing !== null) { pause(); return; }
-  const from = state.moment === null || state.moment >= SPREAD.to ? SPREAD.from : state.moment;
+  const from = state.moment === null || state.moment >= PROPAGATION.to ? PROPAGATION.from : state.moment;
   document.getElementById('play').textContent = '❚❚ Pause';
   set({ moment: from });
   playing = setInterval(() => {
-    const next = Math.min(SPREAD.to, state.moment + 0.25);
+    const next = Math.min(PROPAGATION.to, state.moment + 0.25);
     set({ moment: next });
-    if (next >= SPREAD.to) pause();
+    if (next >= PROPAGATION.to) pause();
   }, PLAY_MS);
 }
 function pause() {
