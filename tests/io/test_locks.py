@@ -15,7 +15,7 @@ import pytest
 from epilens.core.errors import StorageError
 from epilens.io.locks import lock_folder, lock_path
 from epilens.io.outputs import locked_output, replace_folder, write_atomically
-from epilens.report.derivative import write_around
+from epilens.report.derivative import write_dataset_files
 
 HOLD = (
     "import sys, time\nfrom epilens.io.locks import lock_folder, lock_path\n"
@@ -78,7 +78,7 @@ def test_folders_are_written_by_one_process_at_a_time(tmp_path):
 def test_threads_of_one_process_take_turns(tmp_path):
     out = tmp_path / "out"
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: write_around(out), range(80)))  # raises what a thread raised
+        list(pool.map(lambda _: write_dataset_files(out), range(80)))  # raises what a thread raised
     assert sorted(path.name for path in out.iterdir()) == [
         ".bidsignore", ".epilens", "README.md", "dataset_description.json"
     ]  # fmt: skip
