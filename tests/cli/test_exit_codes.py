@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from epilens.cli.exit_codes import Stopped, ended
+from epilens.cli.exit_codes import Stopped, exit_with_code
 from epilens.core.errors import DataError, StorageError
 from epilens.io.os_errors import as_storage_error, explain_os_error
 from epilens.io.outputs import replace_folder, write_atomically
@@ -29,7 +29,7 @@ FAULTS = {
 
 
 def end(error: BaseException, arguments: tuple[str, ...] = ("run",)) -> int:
-    with pytest.raises(SystemExit) as stop, ended(arguments):
+    with pytest.raises(SystemExit) as stop, exit_with_code(arguments):
         raise error
     assert isinstance(stop.value.code, int)
     return stop.value.code
@@ -111,7 +111,7 @@ def test_an_output_that_nobody_reads(shown):
 
 def test_an_output_that_is_closed_from_the_start(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(SystemExit, match="2"), ended(["list"]):
+    with pytest.raises(SystemExit, match="2"), exit_with_code(["list"]):
         pass
     assert "expected an output to write to, found it closed" in capsys.readouterr().err
 
