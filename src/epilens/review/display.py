@@ -123,9 +123,7 @@ def render_screen(
     columns: int,
 ) -> Screen:
     """Read an interval (start, length) and reduce it to a number of columns."""
-    fs, (start_s, seconds) = opened.fs, interval_s
-    start = min(max(0, round(start_s * fs)), max(0, opened.samples - 1))
-    stop = min(opened.samples, max(start + 1, round((start_s + seconds) * fs)))
+    fs, (start, stop) = opened.fs, _sample_range(opened, interval_s)
     margin = round(settings.margin_s * fs)
     read_from, read_to = max(0, start - margin), min(opened.samples, stop + margin)
     signal = opened.read(read_from, read_to)
@@ -134,22 +132,35 @@ def render_screen(
     average = None if rows.average is None else signal[rows.average].mean(axis=0)
     block = _block(settings, fs)
     sections = _sections(settings, fs, high=not block)
-    inside = slice(start - read_from, stop - read_from)
 
     def part(index: slice) -> Signal:
-        derived = signal[rows.first[index]]
-        if rows.second is not None:
-            derived -= signal[rows.second[index]]
-        if average is not None:
-            derived -= average
+        derived = _derive(signal, rows, average, index)
         if block:
             derived = subtract_slow(derived, settings.high_hz or 0.0, fs, block)
-        return decimate(apply_filters(derived, sections)[:, inside], columns)
+        inside = apply_filters(derived, sections)[:, start - read_from : stop - read_from]
+        return decimate(inside, columns)
 
     with ThreadPoolExecutor(_THREADS) as threads:
         parts = list(threads.map(part, _slices(len(rows.first))))
     per_column = 1 if stop - start <= 2 * columns else 2
     return Screen(np.concatenate(parts), start / fs, (stop - start) / fs, per_column)
+
+
+def _sample_range(opened: OpenFile, interval_s: tuple[float, float]) -> tuple[int, int]:
+    """Return the first sample of an interval and the one after its last, within the recording."""
+    start_s, seconds = interval_s
+    start = min(max(0, round(start_s * opened.fs)), max(0, opened.samples - 1))
+    return start, min(opened.samples, max(start + 1, round((start_s + seconds) * opened.fs)))
+
+
+def _derive(signal: Signal, rows: MontageRows, average: Signal | None, index: slice) -> Signal:
+    """Return some rows of a montage."""
+    derived = signal[rows.first[index]]
+    if rows.second is not None:
+        derived -= signal[rows.second[index]]
+    if average is not None:
+        derived -= average
+    return derived
 
 
 def _slices(rows: int) -> Iterator[slice]:

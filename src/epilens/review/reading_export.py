@@ -113,11 +113,7 @@ def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -
         for rank, (name, short) in enumerate(zip(contacts, short_names(contacts), strict=True), 1)
         if any(_answer(reading, name) for reading in signed.values())
     )
-    sentences = "".join(
-        f"<p>{as_text(describe_agreement(subject, agreement))}</p>"
-        for subject, agreement in agreements(signed, run, contacts).items()
-        if agreement is not None
-    )
+    sentences = _sentences(signed, run, contacts)
     return f"""<section class="card about" id="readings" aria-labelledby="readings-title">
 <div class="card-head"><h2 id="readings-title">Read and signed</h2></div>
 <div class="pad">{sentences}
@@ -128,6 +124,14 @@ def _section(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -
 <p class="muted small">Contacts that nobody judged or planned are not listed. Readers' notes are in
 readings.json.</p></div></section>
 """
+
+
+def _sentences(signed: Mapping[str, Reading], run: int, contacts: Sequence[str]) -> str:
+    return "".join(
+        f"<p>{as_text(describe_agreement(subject, agreement))}</p>"
+        for subject, agreement in agreements(signed, run, contacts).items()
+        if agreement is not None
+    )
 
 
 def _answer(reading: Reading, name: str) -> str:
