@@ -16,7 +16,7 @@ from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, seen_channels
 from epilens.methods import raw as rows
 from epilens.methods.raw import SingleChannel, fit_single_channel
-from epilens.methods.segments import Segments
+from epilens.methods.segments import PatientSegments
 from epilens.networks.loop import Extension
 from epilens.networks.raw.seegnet import SEEGNet
 from epilens.networks.raw.segments import SegmentNetwork
@@ -50,7 +50,7 @@ def with_holes(patient):
 
 def test_segments_are_those_that_are_whole_and_whose_channel_is_there(patients):
     holes = with_holes(patients[0])
-    segments = Segments.of([holes, patients[2]])
+    segments = PatientSegments.of([holes, patients[2]])
     x, channel, number = [], [], 0
     for patient in (holes, patients[2]):
         seen = seen_channels(patient)
@@ -72,7 +72,7 @@ def test_segments_are_those_that_are_whole_and_whose_channel_is_there(patients):
 
 
 def test_a_channel_s_score_is_the_mean_of_its_segments(patients):
-    segments = Segments.of([with_holes(patients[0]), patients[2]])
+    segments = PatientSegments.of([with_holes(patients[0]), patients[2]])
     p = np.random.default_rng(0).random(len(segments.x))
     first, second = segments.channel_means(p)
     assert (len(first), len(second)) == (5, 4)
@@ -89,7 +89,7 @@ def without(patient, *channels):
 
 
 def test_a_channel_without_a_whole_segment_gets_the_median_of_the_others(patients):
-    segments = Segments.of([without(patients[0], 4), without(patients[2], 0, 1, 2, 3)])
+    segments = PatientSegments.of([without(patients[0], 4), without(patients[2], 0, 1, 2, 3)])
     p = np.random.default_rng(0).random(len(segments.x))
     first, second = segments.channel_means(p)
     by_hand = [p[segments.channel == c].mean() for c in (0, 1, 2, 3, 5)]
@@ -129,7 +129,7 @@ def test_patients_without_any_segment_are_too_few_to_learn_from(patients, method
 
 def test_a_cube_without_traces_is_refused(patients):
     with pytest.raises(MethodError, match="sub-0: expected traces beside the cube, found none"):
-        Segments.of([patients[0].drop_vars(["trace", "trace_valid"])])
+        PatientSegments.of([patients[0].drop_vars(["trace", "trace_valid"])])
 
 
 def test_the_weight_of_nez_is_ez_over_nez():

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from torch import nn
 
 from epilens.networks.controls import DeepSets, RankedMLP, average_ranks, weighted_share
-from epilens.networks.encoder import Batch
+from epilens.networks.encoder import BatchCounts
 from epilens.networks.training import build
 
 
@@ -72,7 +72,7 @@ def test_the_loss_is_torch_s_with_a_weight_of_the_positive_class():
     logit, is_ez = torch.randn(9, dtype=torch.float64), torch.arange(9) < 2
     nez = (~is_ez).double()
     wanted = nn.BCEWithLogitsLoss(pos_weight=torch.tensor(2 / 7, dtype=torch.float64))(logit, nez)
-    ours = weighted_share(logit, is_ez, Batch.of([is_ez]), 2 / 7)
+    ours = weighted_share(logit, is_ez, BatchCounts.of([is_ez]), 2 / 7)
     torch.testing.assert_close(ours, wanted)
 
 

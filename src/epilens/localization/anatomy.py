@@ -1,7 +1,7 @@
-"""Where contacts lie: regions of atlases in the space of a template, never of the patient's brain.
+"""Regions of contacts: from atlases in the space of a template, not from the patient's brain.
 
-A region's share is that of the atlas's voxels within 4 mm of the contact: about as far as contacts
-are misplaced when a brain is fitted to a template. A pair lies in the middle between its contacts.
+A region's share is the fraction of the atlas's voxels within 4 mm of the contact: about the error
+of fitting a brain to a template. A bipolar pair lies in the middle between its contacts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ATLASES = ("AAL3", "HCPEx")
 NEAR_MM = 4
 FEWEST = 0.1
 """A region that fills less than this of the spot is not named."""
-# Voxels that all atlases have; beyond them is no brain.
+# Voxels that all atlases have; there is no brain beyond them.
 _FIRST_MM, _LAST_MM = (-90, -125, -71), (90, 90, 108)
 _UNDEFINED = "Undefined"
 # From the space of fsaverage (MNI305) to MNI152, as FreeSurfer documents it.

@@ -23,7 +23,12 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import has_signals, without_signals
 from epilens.evidence.store import STORES
 from epilens.localization import Request
-from epilens.localization.run_metadata import Analysed, SeizureFacts, analysed, facts_of
+from epilens.localization.run_metadata import (
+    AnalysisSettings,
+    SeizureFacts,
+    analysis_settings,
+    seizure_facts,
+)
 from epilens.localization.sources import Source, check_cube
 from epilens.plan import Plan
 
@@ -38,7 +43,7 @@ class Evidence:
     signals: xr.Dataset | None
     """The cube with band-limited signals around onset; None where there are none."""
     seizures: tuple[SeizureFacts, ...]
-    analysed: Analysed
+    analysed: AnalysisSettings
     left_out: tuple[tuple[str, str], ...]
     """Seizures that were not used, and why."""
     dropped: tuple[tuple[str, str], ...]
@@ -166,8 +171,8 @@ def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Sourc
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
         signals=whole if has_signals(whole) else None,
-        seizures=facts_of(cube, intake, request.onset_source),
-        analysed=analysed(cube, source.plan),
+        seizures=seizure_facts(cube, intake, request.onset_source),
+        analysed=analysis_settings(cube, source.plan),
         left_out=_seizures_left_out(intake, cube["seizure"].values.tolist()),
         dropped=dropped,
         quality=quality,

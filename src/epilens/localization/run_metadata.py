@@ -1,4 +1,4 @@
-"""What was analysed: each seizure with its onset and where that came from, settings, versions."""
+"""Metadata of an analysis: each seizure with the source of its onset, settings, versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from epilens.evidence.cube import is_ictal, is_reference
 from epilens.plan import FilterPlan, Plan, WindowPlan
 
 PACKAGES = ("numpy", "scipy", "mne", "torch")
-"""Whose versions can move a number in its last digits."""
+"""Packages whose version can change the last digits of a number."""
 MONTAGES = {
     "as-recorded": "as recorded",
     "bipolar": "bipolar along electrodes",
@@ -35,7 +35,7 @@ class SeizureFacts:
     file: int | None
     """Which of the files that were given; None where runs have BIDS names, or there was no file."""
     onset_s: float | None
-    """From the start of the file; None where a cube was given, which does not know it."""
+    """From the start of the file; None where a cube was given, which does not contain it."""
     onset: str
     """Where the onset comes from; never a text of the file."""
     interval_s: tuple[float, float]
@@ -49,8 +49,8 @@ class SeizureFacts:
 
 
 @dataclass(frozen=True)
-class Analysed:
-    """The settings of an analysis, and when and by what it was done."""
+class AnalysisSettings:
+    """Settings, date and software versions of an analysis."""
 
     date: str
     """In UTC, as 2026-11-17."""
@@ -60,9 +60,9 @@ class Analysed:
     versions: tuple[tuple[str, str], ...]
 
 
-def analysed(cube: xr.Dataset, plan: Plan) -> Analysed:
-    """The settings by which a cube was described, today."""
-    return Analysed(
+def analysis_settings(cube: xr.Dataset, plan: Plan) -> AnalysisSettings:
+    """The settings by which a cube was described, with today's date."""
+    return AnalysisSettings(
         date=datetime.now(UTC).date().isoformat(),
         montage=MONTAGES[plan.montage.scheme],
         filter=_filter(plan.filter, str(cube.attrs.get("band", plan.filter.band))),
@@ -91,16 +91,18 @@ def _windows(plan: WindowPlan) -> str:
 
 
 def _versions() -> list[tuple[str, str]]:
-    known = [("EpiLENS", epilens.__version__), ("Python", platform.python_version())]
+    versions = [("EpiLENS", epilens.__version__), ("Python", platform.python_version())]
     for name in PACKAGES:
         try:
-            known.append((name, version(name)))
+            versions.append((name, version(name)))
         except PackageNotFoundError:
             continue
-    return known
+    return versions
 
 
-def facts_of(cube: xr.Dataset, intake: Intake, onset_source: str = "") -> tuple[SeizureFacts, ...]:
+def seizure_facts(
+    cube: xr.Dataset, intake: Intake, onset_source: str = ""
+) -> tuple[SeizureFacts, ...]:
     """Every seizure of a cube; `onset_source` says who gave onsets that the user gave."""
     rates = cube["sampling_rate_hz"].values if "sampling_rate_hz" in cube.coords else None
     onsets = {r.run: r.onset for r in intake.recordings}
@@ -114,7 +116,7 @@ def facts_of(cube: xr.Dataset, intake: Intake, onset_source: str = "") -> tuple[
                 name=str(name),
                 file=files.get(str(name)),
                 onset_s=None if onset is None else float(onset.onset_s),
-                onset="as described" if onset is None else _came_from(onset.rule, onset_source),
+                onset="as described" if onset is None else _onset_text(onset.rule, onset_source),
                 interval_s=_interval(part),
                 rate_hz=None if rates is None else float(rates[s]),
                 contacts=int(contacts.sum()),
@@ -125,7 +127,7 @@ def facts_of(cube: xr.Dataset, intake: Intake, onset_source: str = "") -> tuple[
     return tuple(facts)
 
 
-def _came_from(rule: str, onset_source: str) -> str:
+def _onset_text(rule: str, onset_source: str) -> str:
     """Given, from a table, or annotated."""
     words: Mapping[str, str] = {GIVEN: onset_source.strip()[:120] or GIVEN, TABLED: TABLED}
     return words.get(rule, f"annotated ({rule})" if rule in RULES else rule)

@@ -20,7 +20,7 @@ OVER_SEIZURES = {"median": np.nanmedian, "max": np.nanmax}
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeScore:
     """The descriptor whose change ranks the channels, and how the change is measured."""
 
     descriptor: str
@@ -81,7 +81,7 @@ def change_after_onset(patient: xr.Dataset, descriptor: str, view: str = "z_delt
     return OVER_SEIZURES["median"](shown[:, seen_channels(patient)], axis=0)
 
 
-def fit_change(settings: Change, training: Training) -> Scorer:
+def fit_change(settings: ChangeScore, training: Training) -> Scorer:
     """Ranks of the change after onset."""
     return Scorer(lambda p: as_ranks(change_after_onset(p, settings.descriptor, settings.view)))
 
@@ -105,7 +105,7 @@ def _row(name: str, title: str, descriptor: str) -> Method:
         input="cube",
         reference="beyond the paper",
         fitter=fit_change,
-        settings=Change(descriptor),
+        settings=ChangeScore(descriptor),
         training_free=True,
         seeded=False,
     )

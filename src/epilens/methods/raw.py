@@ -19,7 +19,7 @@ from epilens.core.decisions import select_threshold
 from epilens.core.provenance import resolve
 from epilens.core.types import Floats
 from epilens.methods import Method, Scorer, Training
-from epilens.methods.segments import Segments, with_segments, without_segments
+from epilens.methods.segments import PatientSegments, with_segments, without_segments
 from epilens.networks.loop import Extension, Schedule
 
 
@@ -51,8 +51,8 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
     from epilens.networks.raw import steps
 
     with_segments(training.validation, "validation")  # all of them choose, some must have one
-    own = Segments.of(with_segments(training.fit))
-    validation = Segments.of(training.validation)
+    own = PatientSegments.of(with_segments(training.fit))
+    validation = PatientSegments.of(training.validation)
     truth, is_ez = validation.labels(), own.ez_of_segments()
     plan = training.plan
     lesson = net.SegmentLesson(
@@ -76,7 +76,7 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
 
     def p_nez(patient: xr.Dataset) -> Floats:
         lost.update(without_segments([patient]))
-        segments = Segments.of([patient])
+        segments = PatientSegments.of([patient])
         some = len(segments.x) > 0
         p = net.p_nez(network, network.prepare(segments.x)) if some else np.empty(0)
         return segments.channel_means(p)[0]

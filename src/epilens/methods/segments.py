@@ -55,7 +55,7 @@ def with_segments(
 
 
 @dataclass(frozen=True)
-class Segments:
+class PatientSegments:
     """The usable segments of some patients as one array, and whose they are."""
 
     x: NDArray[np.float32]  # (segment, time)
@@ -64,7 +64,7 @@ class Segments:
     is_ez: Bools | None  # (channel,), None for blind patients
 
     @classmethod
-    def of(cls, patients: Sequence[xr.Dataset]) -> Segments:
+    def of(cls, patients: Sequence[xr.Dataset]) -> PatientSegments:
         """Gather; each patient's traces are read once and written straight to their place."""
         masks = [usable(patient) for patient in patients]
         sizes = [int(seen_channels(patient).sum()) for patient in patients]

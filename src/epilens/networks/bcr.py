@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from epilens.networks.encoder import (
-    Batch,
+    BatchCounts,
     Encoder,
     EncoderSpec,
     FrozenDecision,
@@ -98,7 +98,7 @@ class BCRNet(PatientNetwork):
         """Beyond the encoder, a channel's logit is its own."""
         return self._logit
 
-    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+    def share(self, logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
         """Its part of the loss (Eqs. 18-21)."""
         return bcr_share(logit, is_ez, batch, self.spec)
 
@@ -135,7 +135,7 @@ def coverage_term(e: Tensor, is_ez: Tensor) -> Tensor:
     return 1 - soft_top_k(e, int(is_ez.sum()))[is_ez].mean()
 
 
-def bcr_share(e: Tensor, is_ez: Tensor, batch: Batch, spec: BCRSpec) -> Tensor:
+def bcr_share(e: Tensor, is_ez: Tensor, batch: BatchCounts, spec: BCRSpec) -> Tensor:
     """What one patient adds to the loss of its batch (Eqs. 18-21).
 
     Each term is computed within the patient and divided by the number of eligible patients: all of
@@ -151,6 +151,6 @@ def bcr_share(e: Tensor, is_ez: Tensor, batch: Batch, spec: BCRSpec) -> Tensor:
 
 def bcr_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor], spec: BCRSpec) -> Tensor:
     """L_BCE + 0.05 L_bd + 0.08 L_cov over a batch of patients (Eqs. 18-21)."""
-    batch = Batch.of(is_ez)
+    batch = BatchCounts.of(is_ez)
     shares = [bcr_share(e, ez, batch, spec) for e, ez in zip(logits, is_ez, strict=True)]
     return torch.stack(shares).sum()

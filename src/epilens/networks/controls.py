@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from epilens.core.decisions import with_neutral
-from epilens.networks.encoder import Batch, Dropout, bce, masked_mean
+from epilens.networks.encoder import BatchCounts, Dropout, bce, masked_mean
 
 
 class DeepSets(nn.Module):
@@ -119,7 +119,7 @@ def average_ranks(v: Tensor) -> Tensor:
     return below + (equal + 1) / 2
 
 
-def weighted_share(logit: Tensor, is_ez: Tensor, batch: Batch, nez_weight: float) -> Tensor:
+def weighted_share(logit: Tensor, is_ez: Tensor, batch: BatchCounts, nez_weight: float) -> Tensor:
     """What one patient adds to the class-weighted BCE of its batch; NEZ is the positive class."""
     y = ~is_ez
     weight = torch.where(y, nez_weight, 1.0)

@@ -325,7 +325,7 @@ class PatientNetwork(nn.Module, ABC):
         """`decide` for channels by themselves: what it takes from all channels stays as in z, m."""
 
     @abstractmethod
-    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+    def share(self, logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
         """What one patient adds to the loss of its batch."""
 
     def forward(self, φ: Tensor, valid: Tensor) -> Tensor:
@@ -347,7 +347,7 @@ def bce(logit: Tensor, target: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchCounts:
     """How many channels and patients share a step, and how many are eligible for each term.
 
     A loss is a sum over patients once these are known, so that a patient's graph can be freed
@@ -360,7 +360,7 @@ class Batch:
     with_ez: int
 
     @classmethod
-    def of(cls, is_ez: Sequence[Tensor]) -> Batch:
+    def of(cls, is_ez: Sequence[Tensor]) -> BatchCounts:
         """Count a batch from the labels of its patients."""
         some = [bool(ez.any()) for ez in is_ez]
         both = [bool(ez.any() and not ez.all()) for ez in is_ez]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from epilens.networks.encoder import (
-    Batch,
+    BatchCounts,
     Encoder,
     EncoderSpec,
     FrozenDecision,
@@ -170,12 +170,12 @@ class PRQNet(PatientNetwork):
 
         return decide
 
-    def share(self, logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+    def share(self, logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
         """Its part of L_P (Eq. 17)."""
         return prq_share(logit, is_ez, batch)
 
 
-def prq_share(logit: Tensor, is_ez: Tensor, batch: Batch) -> Tensor:
+def prq_share(logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
     """What one patient adds to the loss of its batch (Eq. 17): its BCE over all their channels."""
     y = ~is_ez  # the paper's y = 1 is NEZ
     return bce(logit, y).sum() / batch.channels
@@ -186,5 +186,5 @@ def prq_loss(logits: Sequence[Tensor], is_ez: Sequence[Tensor]) -> Tensor:
 
     logits, is_ez : one (C,) tensor of valid channels per patient.
     """
-    batch = Batch.of(is_ez)
+    batch = BatchCounts.of(is_ez)
     return torch.stack([prq_share(a, ez, batch) for a, ez in zip(logits, is_ez, strict=True)]).sum()

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from epilens.core.decisions import select_threshold
 from epilens.evidence.views import Standardizer
-from epilens.networks.encoder import Batch, seed_dropout
+from epilens.networks.encoder import BatchCounts, seed_dropout
 from epilens.networks.loop import HISTORY, Reached, Schedule, train_epochs
 from epilens.plan import TrainingPlan
 
-Loss = Callable[[Tensor, Tensor, Batch], Tensor]
+Loss = Callable[[Tensor, Tensor, BatchCounts], Tensor]
 """Logits and labels of one patient, and its batch → what it adds to the loss."""
 
 
@@ -106,7 +106,7 @@ def _step(
 ) -> float:
     """One step along the loss of a batch of patients; returns the loss."""
     patients = [lesson.fit[i] for i in batch]
-    counts = Batch.of([_labels(patient) for patient in patients])
+    counts = BatchCounts.of([_labels(patient) for patient in patients])
     optimizer.zero_grad()
     value = 0.0
     for patient in patients:

@@ -15,7 +15,7 @@ from epilens.localization.certainty import PatientCertainty
 from epilens.localization.maps import TimeMap
 from epilens.localization.narrative import VIEW_WORDS
 from epilens.localization.result import About, Localization
-from epilens.localization.run_metadata import Analysed, SeizureFacts
+from epilens.localization.run_metadata import AnalysisSettings, SeizureFacts
 from epilens.report.array_encoding import INVALID, base64_of
 from epilens.report.brain import pial_surface
 from epilens.report.traces import traces
@@ -95,7 +95,7 @@ def _seizure(facts: SeizureFacts) -> dict[str, Any]:
     }
 
 
-def _analysed(analysed: Analysed) -> dict[str, Any]:
+def _analysed(analysed: AnalysisSettings) -> dict[str, Any]:
     return asdict(analysed) | {"versions": [list(pair) for pair in analysed.versions]}
 
 
