@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from epilens.compute import jobs
 from epilens.core.errors import CubeError, LedgerError, PlanError
 from epilens.core.progress import Progress
 from epilens.evaluation import execution
@@ -124,14 +126,14 @@ def test_processes_give_the_same_bytes(folder, cohort, tmp_path):
 
 
 def test_the_folds_of_a_training_free_row_go_to_one_process(cohort, tmp_path, monkeypatch):
-    """Its scores are remembered per process: a second one would compute the same patients."""
-    handed, map_jobs = [], execution.map_jobs
+    """Its scores are cached per process: a second one would compute the same patients."""
+    handed, stream_results = [], jobs.stream_results
 
     def noted(work, items, *rest):
         handed.extend(items)
-        return map_jobs(work, items, *rest)
+        return stream_results(work, items, *rest)
 
-    monkeypatch.setattr(execution, "map_jobs", noted)
+    monkeypatch.setattr(jobs, "stream_results", noted)
     run(PLAN, cohort, Runtime(out=tmp_path, only=("random", "line-length-change"), jobs=2))
     sizes = [(group[0].method, len(group)) for group in handed]
     folds = PLAN.splits.folds
@@ -250,3 +252,16 @@ def test_a_method_that_draws_nothing_is_fitted_once_and_written_for_every_seed(c
             together, fitted = (r.cell("line-length-change", seed, fold) for r in (once, apart))
             assert together.record == fitted.record
             pd.testing.assert_frame_equal(together.ledger, fitted.ledger)
+
+
+def test_a_copy_that_is_missing_is_written_without_fitting_again(cohort, tmp_path):
+    plan = PLAN.override(methods=("line-length-change",))
+    folder = run(plan, cohort, Runtime(out=tmp_path))
+    before, times = cell_files(folder), (folder / "times.tsv").read_bytes()
+    first, copy = (Run(folder).cell("line-length-change", seed, "0").path for seed in plan.seeds)
+    stamp = (first / "cell.json").stat().st_mtime_ns
+    shutil.rmtree(copy)
+    run(plan, cohort, Runtime(out=tmp_path))
+    assert cell_files(folder) == before
+    assert (folder / "times.tsv").read_bytes() == times
+    assert (first / "cell.json").stat().st_mtime_ns == stamp

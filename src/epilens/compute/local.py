@@ -1,8 +1,9 @@
-"""Local processes: work is handed out, results come back as they are ready.
+"""Local processes: items are handed out, results come back as they are ready.
 
-A process that is killed (by whoever is short of memory) takes its work with it. What it may have
-been at is tried once more, one piece at a time; what kills its process again is named. Inside of
-`elsewhere` the same work goes another way, e.g. to a cluster.
+A process that is killed (for example by the system when memory runs out) takes its items with it.
+The items that it may have been working on are tried once more, one at a time; an item that kills
+its process again is named. Inside `use_executor` the same work goes to another executor, for
+example to a cluster.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-Way = Callable[[Callable[[Any], Any], Sequence[Any], Callable[[Any], str]], Iterator[Any]]
+Executor = Callable[[Callable[[Any], Any], Sequence[Any], Callable[[Any], str]], Iterator[Any]]
 """(work, items, title) → items with their results, or with the error that a worker was lost."""
-_way: ContextVar[Way | None] = ContextVar("way", default=None)
+_executor: ContextVar[Executor | None] = ContextVar("executor", default=None)
 
 
 @contextmanager
-def use_executor(way: Way) -> Generator[None]:
-    """Whatever is worked through inside goes this way, however many jobs are asked for."""
-    token = _way.set(way)
+def use_executor(executor: Executor) -> Generator[None]:
+    """Work handed out inside goes to this executor, whatever the number of processes."""
+    token = _executor.set(executor)
     try:
         yield
     finally:
-        _way.reset(token)
+        _executor.reset(token)
 
 
 def map_jobs(
@@ -48,17 +49,13 @@ def map_jobs(
     title: Callable[[Item], str] = str,
     lost: Callable[[Item, WorkerError], Result] | None = None,
 ) -> Iterator[tuple[Item, Result]]:
-    """Items with their results: in order here, or as they are ready elsewhere.
+    """Items with their results: in order in this process, else as they are ready.
 
-    title : what people call an item. lost : what stands for the result of one whose process is
-    killed each time; without it, that is an error after everything else is done.
+    title : name of an item in messages. lost : result to report for an item whose process is killed
+    each time; without it, that is an error after everything else is done.
     """
-    way, errors = _way.get(), []
-    if way is None and jobs <= 1:
-        reuse_memory()
-        yield from ((item, work(item)) for item in items)
-        return
-    for item, result in way(work, items, title) if way else _here(work, items, jobs, title):
+    errors = []
+    for item, result in stream_results(work, items, jobs, title):
         if not isinstance(result, WorkerError):
             yield item, result
         elif lost is not None:
@@ -69,28 +66,45 @@ def map_jobs(
         raise errors[0]
 
 
-def _here(
+def stream_results(
     work: Callable[[Item], Result],
     items: Sequence[Item],
-    jobs: int,
+    processes: int,
+    title: Callable[[Item], str],
+) -> Iterator[tuple[Item, Result | WorkerError]]:
+    """Items with their results, or with the error that names one whose workers were lost."""
+    executor = _executor.get()
+    if executor is not None:
+        yield from executor(work, items, title)
+    elif processes <= 1:
+        reuse_memory()
+        yield from ((item, work(item)) for item in items)
+    else:
+        yield from _on_processes(work, items, processes, title)
+
+
+def _on_processes(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    processes: int,
     title: Callable[[Item], str],
 ) -> Iterator[tuple[Item, Result | WorkerError]]:
     waiting = dict(enumerate(items))
     while waiting:
-        for number, result in _until_a_kill(work, waiting, jobs):
+        for number, result in _until_a_kill(work, waiting, processes):
             yield waiting.pop(number), result
-        # Work is handed out in order, to each process and a few ahead: one of these was lost.
-        for number in list(waiting)[: 2 * jobs + 1]:
+        # Items are handed out in order, to each process and a few ahead: one of these was lost.
+        for number in list(waiting)[: 2 * processes + 1]:
             yield waiting[number], _alone(work, waiting[number], title)
             del waiting[number]
 
 
 @cache
 def reuse_memory() -> None:
-    """Let this process use the memory of its arrays again instead of asking the system each time.
+    """Let this process reuse the memory of freed arrays instead of returning it to the system.
 
-    As it is, every large array may be new pages: a training step then takes a sixth longer. Workers
-    of a cluster are even started with a setting by which all arrays are: half the speed.
+    By default every large array may get new pages, which makes a training step a sixth slower.
+    Workers of a cluster start with a setting that gives every array new pages: half the speed.
     """
     with suppress(OSError, AttributeError):  # another C library
         mallopt = ctypes.CDLL(None).mallopt
@@ -103,20 +117,20 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def available_bytes() -> int:
-    """Memory that is free now; where nobody tells, more than there can be."""
+    """Memory that is free now; a number larger than any memory where the system does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123
-            told = dict(line.split(":", 1) for line in lines)
-        return int(told["MemAvailable"].split()[0]) * 1024
+            fields = dict(line.split(":", 1) for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, ValueError, KeyError, IndexError):
         return 2**63
 
 
 def _until_a_kill(
-    work: Callable[[Item], Result], items: dict[int, Item], jobs: int
+    work: Callable[[Item], Result], items: dict[int, Item], processes: int
 ) -> Iterator[tuple[int, Result]]:
     """Results as they are ready; ends early when a process is killed."""
-    with _pool(min(jobs, len(items))) as pool:
+    with _pool(min(processes, len(items))) as pool:
         try:
             futures = {pool.submit(work, item): number for number, item in items.items()}
             for future in as_completed(futures):
@@ -140,11 +154,11 @@ def _alone(
 
 
 @contextmanager
-def _pool(jobs: int) -> Generator[ProcessPoolExecutor]:
-    """Processes that end at once when the work is given up: nobody waits for what is not wanted."""
+def _pool(processes: int) -> Generator[ProcessPoolExecutor]:
+    """Processes that are terminated when the caller stops early, e.g. by Ctrl-C or an error."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(max(1, jobs), mp_context=context, initializer=_begin)
+    pool = ProcessPoolExecutor(max(1, processes), mp_context=context, initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -156,9 +170,9 @@ def _pool(jobs: int) -> Generator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """A process whose parent was killed would go on and write into what is resumed later.
+    """End this process with its parent: it would write into what is resumed later.
 
-    Ctrl-C is the parent's alone to answer: it ends its processes.
+    Ctrl-C is handled by the parent, which terminates its processes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reuse_memory()

@@ -1,10 +1,10 @@
-"""One cell of the protocol: fit, predict blind, choose a threshold, write; here or on processes."""
+"""A cell of the protocol: fit, predict blind, choose a threshold, write."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from epilens.compute.local import map_jobs
+from epilens.compute.jobs import Job
 from epilens.core.errors import LedgerError
 from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
@@ -26,8 +26,8 @@ from epilens.plan import Plan
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One method, seed and fold, with all that it reads."""
+class Cell(Job[float]):
+    """One method, seed and fold, with everything that it reads; a job that takes processor time."""
 
     method: str
     seed: int
@@ -39,6 +39,8 @@ class Cell:
     folder: CellFolder
     inputs: Mapping[str, Any]
     """What its numbers come from, as plain JSON."""
+    copies: tuple[Cell, ...] = ()
+    """Cells of other seeds that have the same numbers, because the method draws none at random."""
 
     @property
     def key(self) -> str:
@@ -46,48 +48,63 @@ class Cell:
         return digest_of(self.inputs)
 
     @property
-    def seeded(self) -> bool:
-        """Whether another seed gives other numbers."""
-        return METHODS[self.method].seeded
-
-    @property
     def title(self) -> str:
-        """What people call it."""
+        """Method, seed and fold."""
         return f"{self.method} seed {self.seed} fold {self.fold}"
 
+    @property
+    def steps(self) -> int:
+        """One for the cell, and one for each of its copies."""
+        return 1 + len(self.copies)
 
-def finished(cell: Cell) -> bool:
-    """Whether the cell was written from the same inputs before, and is as it was written."""
-    return cell.folder.record.get("key") == cell.key and cell.folder.is_intact
+    @property
+    def group(self) -> str:
+        """A training-free score is computed once per patient and process: its folds stay together.
+
+        Otherwise a second process would compute the same patients again.
+        """
+        method = METHODS[self.method]
+        return self.method if method.training_free and not method.seeded else ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the cell was written from the same inputs before, and is as it was written."""
+        return self.folder.record.get("key") == self.key and self.folder.is_intact
+
+    def finished(self) -> float | None:
+        """No time was needed where the cell and its copies are complete."""
+        return 0.0 if all(cell.complete for cell in (self, *self.copies)) else None
+
+    def work(self) -> float:
+        """Compute the cell with one thread, and write it for the other seeds too.
+
+        Returns the seconds of processor time; 0 where only copies were missing.
+        """
+        processor_s = 0.0
+        if not self.complete:
+            with one_thread():
+                began = process_time()
+                run_cell(self)
+                processor_s = process_time() - began
+        for cell in self.copies:
+            if not cell.complete:
+                copy_cell(self, cell)
+        return processor_s
 
 
-def execute(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, float]]:
-    """Run cells here or on local processes, with one thread each: the same bits either way.
-
-    Cells as they are ready, with the seconds of processor time that each took.
-    """
-    # One process needs no groups, and shows every cell as it is done.
-    groups = grouped(cells) if jobs > 1 else [(cell,) for cell in cells]
-    for group, took in map_jobs(_run_alone, groups, jobs, lambda group: group[0].title):
-        yield from zip(group, took, strict=True)
-
-
-def grouped(cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
-    """Cells that go to the same process, one after another.
-
-    A training-free score is computed once per patient and process: its folds stay together, so that
-    no second process computes the same patients again. All others are on their own.
-    """
-    groups: dict[str, list[Cell]] = {}
+def as_jobs(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells to run; of a method that draws nothing at random, one with other seeds as copies."""
+    jobs: dict[tuple[str, str, int | None], Cell] = {}
     for cell in cells:
-        alone = cell.seeded or not METHODS[cell.method].training_free
-        groups.setdefault(cell.title if alone else cell.method, []).append(cell)
-    return [tuple(group) for group in groups.values()]
+        key = (cell.method, cell.fold, cell.seed if METHODS[cell.method].seeded else None)
+        first = jobs.get(key)
+        jobs[key] = replace(first, copies=(*first.copies, cell)) if first else cell
+    return list(jobs.values())
 
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """One thread for torch and for NumPy; the number of threads can change the last bits."""
+    """Use one thread for torch and for NumPy: the number of threads can change the last bits."""
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -100,32 +117,23 @@ def one_thread() -> Generator[None]:
         torch.set_num_threads(before)
 
 
-def _run_alone(cells: Sequence[Cell]) -> list[float]:
-    took = []
-    with one_thread():
-        for cell in cells:
-            began = process_time()
-            run_cell(cell)
-            took.append(process_time() - began)
-    return took
-
-
 @lru_cache(maxsize=256)
 def open_once(path: Path, beside: str, key: str) -> xr.Dataset:
-    """Cubes stay in memory between the cells of a process; the key makes a changed one another."""
+    """A cube, cached between the cells of a process under its path and key."""
     return open_patient(path, beside)
 
 
 def run_cell(cell: Cell) -> None:
-    """Fit, predict blind, choose one threshold on validation patients, write all of it."""
+    """Fit, predict blind, choose one threshold on validation patients, and write the results."""
     method, keys = METHODS[cell.method], cell.inputs["patients"]
     cubes = {
         part: [open_once(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    own, held = ([target_only(cube) for cube in cubes[part]] for part in ("fit", "validation"))
-    training = Training(own, held, cell.seed, cell.plan)
-    fitted = method.fit(training)
+    fit, validation = (
+        [target_only(cube) for cube in cubes[part]] for part in ("fit", "validation")
+    )
+    fitted = method.fit(Training(fit, validation, cell.seed, cell.plan))
     parts = []
     for partition in ("validation", "test"):
         scores = fitted.predict([blind(cube) for cube in cubes[partition]])
@@ -136,23 +144,24 @@ def run_cell(cell: Cell) -> None:
         ledger = with_thresholds(ledger)
     else:
         ledger = ledger.assign(threshold=fitted.threshold)
-    # A method of another package may not offer them.
-    own = getattr(fitted, "threshold_scores", None)
+    # A method of another package may not have them.
+    threshold_scores = getattr(fitted, "threshold_scores", None)
     record = _record(cell, ledger, fitted)
-    if own is not None:
+    if threshold_scores is not None:
         record["threshold"]["share_within"] = method.prevalence_tolerance
-    cell.folder.write(record, ledger, fitted.history, fitted.weights(), own)
+    cell.folder.write(record, ledger, fitted.history, fitted.weights(), threshold_scores)
 
 
-def repeat_cell(done: Cell, cell: Cell) -> None:
-    """Write a cell of a method that draws nothing from that of another seed: the same numbers."""
-    record = CellFolder(done.folder.path).record
-    record = record | {"key": cell.key, "seed": cell.seed, "inputs": dict(cell.inputs)}
-    cell.folder.repeat(done.folder, record, done.folder.ledger.assign(seed=cell.seed))
+def copy_cell(source: Cell, cell: Cell) -> None:
+    """Write a cell from that of another seed: the method draws nothing at random."""
+    # Read again: what a cell looked like before it was run is remembered.
+    written = CellFolder(source.folder.path)
+    record = written.record | {"key": cell.key, "seed": cell.seed, "inputs": dict(cell.inputs)}
+    cell.folder.repeat(written, record, written.ledger.assign(seed=cell.seed))
 
 
 def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
-    """What must be known of a cell later: where its numbers and its threshold come from."""
+    """`cell.json`: where the numbers and the threshold of a cell come from."""
     return {
         "key": cell.key,
         "method": cell.method,
@@ -170,7 +179,7 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of what computes; other ones may round otherwise."""
+    """Versions of the packages that compute; others may round differently."""
     packages = ("epilens", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
     return {name: version(name) for name in packages}
 
@@ -182,20 +191,20 @@ def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.Data
             pd.DataFrame(
                 {
                     "patient": cube.attrs["patient"],
-                    "channel": cube["channel"].values[seen],
+                    "channel": cube["channel"].values[valid],
                     "center": cube.attrs["center"],
-                    "is_ez": cube["is_ez"].values[seen],
+                    "is_ez": cube["is_ez"].values[valid],
                 }
             )
             for cube in cubes
-            for seen in [cube["valid"].any(["seizure", "window"]).values]
+            for valid in [cube["valid"].any(["seizure", "window"]).values]
         ],
         ignore_index=True,
     )
     merged = truth.merge(scores, on=["patient", "channel"], how="outer", indicator=True)
-    odd = merged[merged["_merge"] != "both"]
-    if len(odd) or len(merged) != len(truth):
-        names = ", ".join(f"{r.patient} {r.channel}" for r in odd.head(5).itertuples())
+    unmatched = merged[merged["_merge"] != "both"]
+    if len(unmatched) or len(merged) != len(truth):
+        names = ", ".join(f"{r.patient} {r.channel}" for r in unmatched.head(5).itertuples())
         raise LedgerError(
             f"predict: expected one score for each of {len(truth)} valid channels, found "
             f"{len(scores)}; missing or unknown: {names or 'duplicates'}."

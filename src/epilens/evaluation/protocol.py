@@ -15,9 +15,9 @@ from typing import Any
 
 import pandas as pd
 
+from epilens.compute.jobs import run_jobs
 from epilens.core.errors import CubeError, LedgerError, PlanError
-from epilens.core.progress import Progress
-from epilens.evaluation.execution import Cell, execute, finished, repeat_cell
+from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, cohort_digest, place_from
 from epilens.evaluation.splits import (
@@ -104,36 +104,24 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
 
 
 def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:
-    """Run what is not finished. A method that draws nothing is fitted once, and not once a seed."""
-    tick, todo = Progress.of(runtime.tick), []
-    tick.expect(len(cells))
-    for cell in cells:
-        if finished(cell):
-            tick(f"{cell.title} kept")
-        else:
-            todo.append(cell)
-    first = {(cell.method, cell.fold): cell for cell in reversed(cells)}
-    drawn = [cell for cell in todo if cell.seeded or cell is first[cell.method, cell.fold]]
-    for cell, processor_s in execute(drawn, runtime.jobs):
-        place.note_time(cell.method, cell.seed, cell.fold, processor_s)
-        tick(cell.title)
-    for cell in todo:
-        if not cell.seeded and cell is not first[cell.method, cell.fold]:
-            repeat_cell(first[cell.method, cell.fold], cell)
-            tick(cell.title)
+    """Run the cells that are not finished, and note the processor time of each."""
+    for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
+        if done.result:
+            place.note_time(cell.method, cell.seed, cell.fold, done.result)
 
 
 def _finished_before(
     place: Run, methods: Sequence[Method], split: pd.DataFrame, members: Members
 ) -> list[Method]:
     """Other methods of a run whose ledger is damaged, all of whose cells are still there."""
-    plan, asked = Run(place.folder).plan, {method.name for method in methods}
-    found = []
-    for method in (METHODS[name] for name in plan.methods if name in METHODS and name not in asked):
-        with suppress(CubeError):  # without what it reads it cannot be known
-            if all(map(finished, _cells(place, [method], plan, split, members))):
-                found.append(method)
-    return found
+    plan, current = Run(place.folder).plan, {method.name for method in methods}
+    others = [METHODS[name] for name in plan.methods if name in METHODS and name not in current]
+    finished = []
+    for method in others:
+        with suppress(CubeError):  # without the store that it reads, its cells have no key
+            if all(cell.complete for cell in _cells(place, [method], plan, split, members)):
+                finished.append(method)
+    return finished
 
 
 def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:

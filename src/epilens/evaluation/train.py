@@ -1,20 +1,21 @@
 """A deployable Model from all labelled patients: an ensemble over folds, and seeds of networks.
 
-Every patient fits most members and is held out of the others, so the threshold and all that is told
-about how sure the model is come from scores of members that never fitted the patient. Networks did
-stop training on it, so their out-of-fold numbers are a little better than those of a new patient.
+Every patient is used to fit most members and is held out of the others. The threshold and the
+uncertainty of the model come from scores of members that were not fitted on the patient. Networks
+chose their epoch on it, so their out-of-fold numbers are slightly better than for a new patient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from epilens.compute.local import map_jobs
+from epilens.compute.jobs import Job, run_jobs
 from epilens.core.decisions import LOCKED_WEIGHT, select_threshold
 from epilens.core.errors import ModelError
 from epilens.core.progress import Progress, StepFunction
@@ -28,38 +29,72 @@ from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
-from epilens.methods import METHODS, Training, method_inputs, seen_labels
+from epilens.methods import METHODS, Fitted, Training, method_inputs, seen_labels
 from epilens.networks.kinds import KINDS, ModelKind
 from epilens.networks.model import Member, Model
+from epilens.networks.predictor import Predictor
 from epilens.plan import Plan
+
+FittedParts = dict[tuple[str, int, str], FittedMember]
+"""By method, seed and fold."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """One member's part to be fitted: a row of the methods, on all patients but those of a fold."""
+class PartToFit(Job[FittedMember]):
+    """One member's part: a method fitted on all patients except those of one fold."""
 
     method: str
     seed: int
     fold: str
-    held: Mapping[str, str]
+    held_out: Mapping[str, str]
     """Fold in which each patient is held out."""
     keys: Mapping[str, str]
-    """Of the cubes."""
+    """Keys of the cubes."""
     cohort: Cohort
     plan: Plan
+    parts: Path | None
+    """Folder of parts that were fitted before."""
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Method, seed and fold."""
         return f"{self.method} seed {self.seed} fold {self.fold}"
 
     @property
     def key(self) -> str:
-        """Digest of all that it is fitted from; empty where the cubes do not tell."""
+        """Digest of everything that it is fitted from; empty where a cube has no key."""
         if not all(self.keys.values()):
             return ""
-        inputs = {"seed": self.seed, "fold": self.fold, "held": self.held, "keys": self.keys}
+        inputs = {"seed": self.seed, "fold": self.fold, "held": self.held_out, "keys": self.keys}
         return digest_of(method_inputs(self.method, self.plan) | inputs)
+
+    def finished(self) -> FittedMember | None:
+        """The part from an earlier attempt."""
+        if self.parts is None or not self.key:
+            return None
+        return load_member(self.parts, self.key, self.method)
+
+    def work(self) -> FittedMember:
+        """Fit the part with one thread, and score the patients that were held out."""
+        method = METHODS[self.method]
+        with one_thread():
+            cubes = {
+                name: target_only(open_once(self.cohort.path(name), method.input, key))
+                for name, key in self.keys.items()
+            }
+            out = [cubes[name] for name in cubes if self.held_out[name] == self.fold]
+            fit = [cubes[name] for name in cubes if self.held_out[name] != self.fold]
+            part = _predictor(self.method, method.fit(Training(fit, out, self.seed, self.plan)))
+            p_nez = {cube.attrs["patient"]: part.p_nez(blind(cube)) for cube in out}
+            return FittedMember(part, p_nez, tuple(fit[0]["descriptor"].values.tolist()))
+
+    def store(self, result: FittedMember) -> None:
+        """Write the part for the next attempt.
+
+        The process that trains writes it: workers of a cluster need not reach the folder.
+        """
+        if self.parts is not None and self.key:
+            save_member(self.parts, self.key, result)
 
 
 def train(
@@ -80,15 +115,15 @@ def train(
     cohort : Cohort
         Patients; those without labels are not used. Twice as many as folds are needed.
     tick : function of (note, steps)
-        Told of every member that is trained.
+        Called for every part of a member that is fitted.
     method : str
         `lens`, `cdel` for the paper's two networks, or another kind of model
         (`epilens.networks.kinds`).
     jobs : int
-        Processes; the result is the same however many there are.
+        Processes; their number does not change the result.
     parts : Path, optional
-        Folder (`member_cache.member_folder`) that stores members as they are fitted. Members from
-        an earlier attempt are not fitted again.
+        Folder (`member_cache.member_folder`) that stores parts of members as they are fitted. Parts
+        from an earlier attempt are not fitted again.
 
     Returns
     -------
@@ -109,8 +144,30 @@ def train(
             "evaluated (`epilens run`), but not deployed."
         )
     kind = KINDS[method]
-    tick = Progress.of(tick)
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
+    held_out = _held_out(plan, cubes)
+    keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
+    seeds = plan.seeds if METHODS[kind.methods[0]].seeded else plan.seeds[:1]
+    tasks = [
+        PartToFit(part, seed, fold, held_out, keys, cohort, plan, parts)
+        for seed in seeds
+        for fold in sorted(set(held_out.values()))
+        for part in kind.methods
+    ]
+    fitted = _fit_all(tasks, jobs, Progress.of(tick))
+    p_nez = [_out_of_fold(name, held_out[name], kind, seeds, fitted) for name in cubes]
+    labels = {name: seen_labels(cube) for name, cube in cubes.items()}
+    threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].prevalence_tolerance)
+    about = _about(plan, cubes, labels) | {"notes": [kind.note]}
+    about["out_of_fold"] = _mean_metrics(p_nez, list(labels.values()))
+    assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
+    descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
+    members = _members(kind, tasks, fitted)
+    return Model(members, threshold, LOCKED_WEIGHT, about, assurance, descriptors, VIEWS)
+
+
+def _held_out(plan: Plan, cubes: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """Fold in which each patient is held out."""
     if len(cubes) < 2 * plan.splits.folds:
         raise ModelError(
             f"train: expected {2 * plan.splits.folds} or more labelled patients, found "
@@ -118,112 +175,59 @@ def train(
         )
     centers = {name: cube.attrs["center"] for name, cube in cubes.items()}
     split = stratified_folds(centers, plan.splits.folds, plan.splits.validation, plan.splits.seed)
-    held = split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
-    keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
-    seeds = plan.seeds if METHODS[kind.methods[0]].seeded else plan.seeds[:1]
-    tasks = [
-        Task(part, seed, fold, held, keys, cohort, plan)
-        for seed in seeds
-        for fold in sorted(set(held.values()))
-        for part in kind.methods
-    ]
-    tick.expect(len(tasks))
-    done = {(t.method, t.seed, t.fold): result for t, result in _all(tasks, jobs, parts, tick)}
-    p_nez = [_out_of_fold(name, held[name], kind, seeds, done) for name in cubes]
-    labels = {name: seen_labels(cube) for name, cube in cubes.items()}
-    threshold, _ = select_threshold(p_nez, [*labels.values()], METHODS[method].prevalence_tolerance)
-    about = _about(plan, cubes, labels) | {"notes": [kind.note]}
-    about["out_of_fold"] = _figures(p_nez, list(labels.values()))
-    assurance = learn_certainty(list(cubes.values()), p_nez, threshold).to_json()
-    descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
-    return Model(
-        _members(kind, tasks, done),
-        threshold,
-        LOCKED_WEIGHT,
-        about,
-        assurance,
-        descriptors,
-        VIEWS,
-    )
+    return split[split["partition"] == "test"].set_index("patient")["fold"].to_dict()
 
 
-def _all(
-    tasks: Sequence[Task], jobs: int, parts: Path | None, tick: Progress
-) -> Iterator[tuple[Task, FittedMember]]:
-    """What was fitted before, then what is fitted now, each kept as soon as it is there."""
-    todo = []
-    for task in tasks:
-        before = (
-            None if parts is None or not task.key else load_member(parts, task.key, task.method)
+def _fit_all(tasks: Sequence[PartToFit], jobs: int, progress: Progress) -> FittedParts:
+    """Fit the parts that no earlier attempt fitted; each is stored as soon as it is fitted."""
+    fitted = {}
+    for task, outcome in run_jobs(tasks, jobs, progress):
+        if outcome.status == "done":
+            task.store(outcome.result)
+        fitted[task.method, task.seed, task.fold] = outcome.result
+    return fitted
+
+
+def _predictor(method: str, fitted: Fitted) -> Predictor:
+    make = getattr(fitted, "predictor", None)  # a method of another package may lack it
+    if make is None:
+        raise ModelError(
+            f"{method}: expected a fit with a predictor that a model can store, found none. Give "
+            "the fitted object a `predictor` (epilens.networks.predictor)."
         )
-        if before is None:
-            todo.append(task)
-        else:
-            yield task, before
-            tick(f"{task.title} kept")
-    for task, result in map_jobs(_fit, todo, jobs, lambda task: task.title):
-        if parts is not None and task.key:
-            save_member(parts, task.key, result)
-        yield task, result
-        tick(task.title)
-
-
-def _fit(task: Task) -> FittedMember:
-    """Fit one part on one thread, and score the held-out patients."""
-    store = METHODS[task.method].input
-    with one_thread():
-        cubes = {
-            name: target_only(open_once(task.cohort.path(name), store, key))
-            for name, key in task.keys.items()
-        }
-        out = [cubes[name] for name in cubes if task.held[name] == task.fold]
-        fit = [cubes[name] for name in cubes if task.held[name] != task.fold]
-        fitted = METHODS[task.method].fit(Training(fit, out, task.seed, task.plan))
-        make = getattr(fitted, "predictor", None)  # a method of another package may lack it
-        if make is None:
-            raise ModelError(
-                f"{task.method}: expected a fit with a predictor that a model can store, found "
-                "none. Give the fitted object a `predictor` (epilens.networks.predictor)."
-            )
-        part = make()
-        p_nez = {cube.attrs["patient"]: part.p_nez(blind(cube)) for cube in out}
-        return FittedMember(part, p_nez, tuple(fit[0]["descriptor"].values.tolist()))
+    return make()
 
 
 def _out_of_fold(
-    patient: str,
-    fold: str,
-    kind: ModelKind,
-    seeds: Sequence[int],
-    done: Mapping[tuple[str, int, str], FittedMember],
+    patient: str, fold: str, kind: ModelKind, seeds: Sequence[int], fitted: FittedParts
 ) -> Floats:
-    """Mean score of a patient by the members that never fitted it."""
+    """Mean score of a patient by the members that were not fitted on it."""
     scores = []
     for seed in seeds:
-        parts = [done[part, seed, fold].p_nez[patient] for part in kind.methods]
+        parts = [fitted[part, seed, fold].p_nez[patient] for part in kind.methods]
         scores.append(kind.combine(parts, LOCKED_WEIGHT))
     return np.mean(scores, axis=0)
 
 
 def _members(
-    kind: ModelKind, tasks: Sequence[Task], done: Mapping[tuple[str, int, str], FittedMember]
+    kind: ModelKind, tasks: Sequence[PartToFit], fitted: FittedParts
 ) -> tuple[Member, ...]:
     fits = dict.fromkeys((task.seed, task.fold) for task in tasks)
     return tuple(
-        Member(seed, fold, {name: done[name, seed, fold].part for name in kind.methods})
+        Member(seed, fold, {name: fitted[name, seed, fold].part for name in kind.methods})
         for seed, fold in fits
     )
 
 
-def _figures(p_nez: Sequence[Floats], is_ez: Sequence[Bools]) -> dict[str, float | int]:
-    """How good the out-of-fold scores are: means over patients with both classes, if any."""
-    found = [
+def _mean_metrics(p_nez: Sequence[Floats], is_ez: Sequence[Bools]) -> dict[str, float | int]:
+    """Out-of-fold metrics: means over the patients with both classes, if there are any."""
+    metrics = [
         ranking_metrics(p, ez) for p, ez in zip(p_nez, is_ez, strict=True) if 0 < ez.sum() < len(ez)
     ]
-    if not found:
+    if not metrics:
         return {}
-    means = {name: float(np.mean([one[name] for one in found])) for name in ("auroc", "ez_auprc")}
-    return {"patients": len(found), **means}
+    means = {name: float(np.mean([m[name] for m in metrics])) for name in ("auroc", "ez_auprc")}
+    return {"patients": len(metrics), **means}
 
 
 def _about(plan: Plan, cubes: Mapping[str, Any], labels: Mapping[str, Bools]) -> dict[str, Any]:
