@@ -14,7 +14,7 @@ from benchmarks.timing import row, side_by_side
 from epilens.data.bids import read_bids
 from epilens.data.scan import Patient
 from epilens.evidence.files import SUFFIX
-from epilens.evidence.store import Job, describe_one
+from epilens.evidence.store import DescribePatient
 from epilens.plan import Plan
 from epilens.simulation.files import write_center, write_run
 from epilens.simulation.patients import make_patients
@@ -44,8 +44,7 @@ def with_mne(patient: Patient) -> None:
 def ours(patient: Patient, out: Path, threads: int) -> None:
     """File to stored cube, every check included; nothing is kept from the run before."""
     (out / f"{patient.name}{SUFFIX}").unlink(missing_ok=True)
-    outcome = describe_one(Job(patient, Plan(), out, threads=threads))
-    assert outcome.summary is not None
+    DescribePatient(patient, Plan(), out, threads=threads).work()
 
 
 def measure() -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 import mne, xarray, zarr
 from epilens.data.bids import read_bids
-from epilens.evidence.store import Job, describe_one
+from epilens.evidence.store import DescribePatient
 from epilens.plan import Plan
 import epilens.evidence.descriptors as d, numpy as np
 d.descriptors(np.zeros((1, 600), np.float32), 200.0)
@@ -26,8 +26,7 @@ def peak():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 before = peak()
 patient = read_bids(sys.argv[1]).patients[0]
-outcome = describe_one(Job(patient, Plan(), Path(sys.argv[2]), threads=2))
-assert outcome.summary is not None, outcome.rows
+DescribePatient(patient, Plan(), Path(sys.argv[2]), threads=2).work()
 print(before, peak())
 """
 

@@ -28,7 +28,7 @@ from epilens.compute.local import map_jobs
 from epilens.data.bids import Recordings, read_cohort
 from epilens.evaluation.protocol import run
 from epilens.evidence.files import Cohort, open_cohort
-from epilens.evidence.store import Job, describe_cohort, describe_one
+from epilens.evidence.store import DescribePatient, describe_cohort
 from epilens.plan import Plan, Runtime
 from epilens.simulation import simulate
 
@@ -94,7 +94,7 @@ def patient_lengths(parts: Sequence[Recordings], out: Path) -> NDArray[np.float6
     for part in parts:
         for patient in part.patients:
             began = time.perf_counter()
-            describe_one(Job(patient, Plan(), out, threads=1))
+            DescribePatient(patient, Plan(), out, threads=1).work()
             seconds.append(time.perf_counter() - began)
     return np.array(seconds)
 

@@ -8,12 +8,13 @@ import shutil
 import pytest
 
 from epilens.bids_app.group import summarise
-from epilens.bids_app.participants import LEFT_OUT, choice_of, localize_all, patients_of
-from epilens.bids_app.verb import Asked, run_level
+from epilens.bids_app.participants import LEFT_OUT, choose_ranker, localize_all, patients_of
+from epilens.bids_app.verb import BidsCommand, run_level
 from epilens.core.errors import DataError, EpilensError, ModelError, StorageError
 from epilens.data.sidecars import BidsTree
 from epilens.io.delimited import plain
 from epilens.io.outputs import claim_output
+from epilens.plan import Runtime
 from epilens.report.derivative import KIND
 
 METHOD = "line-length-change"
@@ -36,7 +37,7 @@ def dataset(tiny, tmp_path_factory):
 @pytest.fixture(scope="module")
 def localized(dataset, tmp_path_factory):
     out = tmp_path_factory.mktemp("derivative") / "out"
-    return out, localize_all(dataset, out, choice_of(None, METHOD))
+    return out, localize_all(dataset, choose_ranker(None, METHOD), Runtime(out))
 
 
 def rows_of(path):
@@ -80,11 +81,11 @@ def test_it_is_a_derivative_that_names_no_place(dataset, localized):
 def test_what_is_there_with_the_same_inputs_is_kept(dataset, localized, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(localized[0], out)
-    choice = choice_of(None, METHOD)
-    again = localize_all(dataset, out, choice)
+    choice = choose_ranker(None, METHOD)
+    again = localize_all(dataset, choice, Runtime(out))
     assert [one.patient for one in again if one.kind == "kept"] == ["sub-S01", "sub-S02"]
     (out / "sub-S01.html").unlink()
-    assert kinds(localize_all(dataset, out, choice, ["S01", "sub-S02"])) == {
+    assert kinds(localize_all(dataset, choice, Runtime(out), ["S01", "sub-S02"])) == {
         "sub-S01": "done",
         "sub-S02": "kept",
     }
@@ -96,18 +97,22 @@ def test_a_result_of_ours_does_not_outlive_the_patient_s_failure(dataset, locali
     shutil.copytree(dataset, root)
     shutil.rmtree(root / "sub-S01")
     (root / "sub-S01").mkdir()
-    assert kinds(localize_all(root, out, choice_of(None, METHOD), ["S01"])) == {"sub-S01": "failed"}
+    assert kinds(localize_all(root, choose_ranker(None, METHOD), Runtime(out), ["S01"])) == {
+        "sub-S01": "failed"
+    }
     assert not (out / "sub-S01.html").exists()
     assert "sub-S01" in dict(rows_of(out / LEFT_OUT))
     assert "sub-Gone" in dict(rows_of(out / LEFT_OUT))  # of the earlier command
-    localize_all(dataset, out, choice_of(None, METHOD), ["S01"])
+    localize_all(dataset, choose_ranker(None, METHOD), Runtime(out), ["S01"])
     assert "sub-S01" not in dict(rows_of(out / LEFT_OUT))
 
 
 def test_another_method_is_another_result(localized, dataset, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(localized[0], out)
-    outcomes = localize_all(dataset, out, choice_of(None, "line-length-spread"), ["S01"])
+    outcomes = localize_all(
+        dataset, choose_ranker(None, "line-length-spread"), Runtime(out), ["S01"]
+    )
     assert kinds(outcomes) == {"sub-S01": "done"}
 
 
@@ -119,13 +124,13 @@ def test_labels_name_patients_of_the_dataset(dataset):
 
 
 def test_one_source_of_scores(tmp_path):
-    assert choice_of(None, "").default
+    assert choose_ranker(None, "").default
     with pytest.raises(DataError, match="found both"):
-        choice_of(tmp_path, METHOD)
+        choose_ranker(tmp_path, METHOD)
     with pytest.raises(DataError, match="Did you mean 'line-length-change'"):
-        choice_of(None, "line-lenght-change")
+        choose_ranker(None, "line-lenght-change")
     with pytest.raises(ModelError, match=r"model\.json"):
-        choice_of(tmp_path, "")
+        choose_ranker(tmp_path, "")
 
 
 def test_the_group_has_a_table_and_a_page_that_needs_no_server(localized, tmp_path):
@@ -154,22 +159,24 @@ def test_a_group_of_nobody_is_refused(tmp_path):
 def test_the_verb_says_what_is_wrong_before_it_begins(dataset, tiny, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(EpilensError, match="Did you mean 'group'"):
-        run_level(Asked(dataset, out, "groups"))
+        run_level(BidsCommand(dataset, out, "groups"))
     with pytest.raises(EpilensError, match="Is it a --participant-label"):
-        run_level(Asked(dataset, out, "participant", more=("S01",)))
+        run_level(BidsCommand(dataset, out, "participant", more=("S01",)))
     with pytest.raises(EpilensError, match="which is over all patients"):
-        run_level(Asked(dataset, out, "group", labels=("S01",)))
+        run_level(BidsCommand(dataset, out, "group", labels=("S01",)))
     with pytest.raises(DataError, match="Datasets inside: east"):
-        run_level(Asked(tiny, out, "participant", method=METHOD))
+        run_level(BidsCommand(tiny, out, "participant", method=METHOD))
     with pytest.raises(DataError, match="Nothing is written there"):
-        run_level(Asked(dataset, dataset, "participant", method=METHOD))
+        run_level(BidsCommand(dataset, dataset, "participant", method=METHOD))
     assert not out.exists()
 
 
 def test_a_dataset_of_which_nobody_can_be_localized_is_an_error(dataset, tmp_path):
-    asked = Asked(dataset, tmp_path / "out", "participant", ("Empty",), ("Gone",), method=METHOD)
+    command = BidsCommand(
+        dataset, tmp_path / "out", "participant", ("Empty",), ("Gone",), method=METHOD
+    )
     with pytest.raises(DataError, match="found none of 2; the first: sub-Empty"):
-        run_level(asked)
+        run_level(command)
     assert len(rows_of(tmp_path / "out" / LEFT_OUT)) == 2
 
 
@@ -177,5 +184,5 @@ def test_a_place_that_cannot_be_written_ends_everything(dataset, tmp_path):
     out = claim_output(tmp_path / "out", KIND)
     (out / ".participants").write_text("in the way")
     with pytest.raises(StorageError, match="expected"):
-        localize_all(dataset, out, choice_of(None, METHOD), ["S01", "S02"])
+        localize_all(dataset, choose_ranker(None, METHOD), Runtime(out), ["S01", "S02"])
     assert not (out / "sub-S02.html").exists()

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -19,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import wait_for_cluster
 
 from epilens.compute.dask import Profile, Workers, _wait_for_scheduler, on_cluster, read_profile
 from epilens.compute.local import map_jobs
@@ -117,14 +117,15 @@ def slow(item):
 
 
 def test_work_that_a_scheduler_forgot_is_handed_out_again(local):
-    """As after its restart: all that it was told is cancelled."""
+    """As after its restart: everything that was submitted is cancelled."""
     results = map_jobs(slow, range(4), 1)
-    forget = threading.Timer(0.3, lambda: local.cancel([*local.futures.values()], force=True))
     with ThreadPoolExecutor(1) as pool:
         context = contextvars.copy_context()
         done = pool.submit(context.run, dict, results)
-        forget.start()
-        assert done.result(60) == {n: n for n in range(4)}
+        wait_for_cluster(lambda: local.futures or done.done(), local.cluster)
+        assert not done.done()
+        local.cancel([*local.futures.values()], force=True)
+        assert done.result() == {n: n for n in range(4)}
 
 
 def test_a_scheduler_that_does_not_come_back_is_named():
@@ -154,16 +155,12 @@ def test_a_run_travels_without_its_tables():
 
 
 def test_the_bar_knows_how_many_workers_there_are(local):
-    local.wait_for_workers(2, 120)  # one that was killed before may not be back yet
     workers = Workers(local)
-    assert workers() == 2
+    wait_for_cluster(lambda: workers() == 2, local.cluster)  # one was killed by an earlier test
     local.cluster.scale(1)
-    last = time.monotonic() + 60
-    while (count := workers()) != 1 and time.monotonic() < last:
-        time.sleep(0.1)
+    wait_for_cluster(lambda: workers() == 1, local.cluster)
     local.cluster.scale(2)
-    assert count == 1
-    local.wait_for_workers(2, 120)
+    wait_for_cluster(lambda: workers() == 2, local.cluster)
 
 
 def test_cubes_from_a_cluster_have_the_same_bytes(local, tmp_path):

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from operator import neg
 from pathlib import Path
 
-import psutil
 import pytest
+from waiting import alive, wait_for
 
 from epilens.compute.local import map_jobs
 from epilens.core.errors import WorkerError
@@ -82,18 +81,3 @@ if __name__ == "__main__":
     parent.wait()
     numbers = [int(path.stem) for path in workers]
     wait_for(lambda: not any(alive(number) for number in numbers))
-
-
-def alive(number: int) -> bool:
-    try:
-        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def wait_for(what, seconds=60):
-    for _ in range(seconds * 10):
-        if found := what():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")

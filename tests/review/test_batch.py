@@ -11,7 +11,7 @@ import pytest
 from patients_to_run import METHOD, a_spec, plain_files
 
 from epilens.core.errors import DataError
-from epilens.review.batch import Batch, Work
+from epilens.review.batch import PatientBatch, PatientSource
 from epilens.review.jobs import RunProcesses
 from epilens.review.runs import PatientRuns
 
@@ -40,9 +40,8 @@ def make_batch(folder, jobs, broken=()):
             raise DataError(f"{code}: expected a recording, found none. Mark one.")
         return a_spec(ranker=choice)
 
-    return Batch(
-        folder / "batch.json", Work(lambda c: PatientRuns(folder / c / "runs", c), order), jobs
-    )
+    source = PatientSource(lambda c: PatientRuns(folder / c / "runs", c), order)
+    return PatientBatch(folder / "batch.json", source, jobs)
 
 
 def go(batch, patients=PATIENTS):
@@ -62,12 +61,12 @@ def test_a_failed_patient_is_a_row_and_the_batch_goes_on(tmp_path):
 
 def test_a_defect_of_one_patient_is_its_row(tmp_path):
     batch = make_batch(tmp_path, Counting())
-    work = batch._work
+    source = batch.source
 
     def order(code, choice):
-        return work.order(code, choice) if code == "sub-B" else {}[code]
+        return source.make_spec(code, choice) if code == "sub-B" else {}[code]
 
-    batch._work = Work(work.runs, order)
+    batch.source = PatientSource(source.runs, order)
     assert go(batch, PATIENTS[:2]) == [("sub-A", "failed"), ("sub-B", "done")]
     assert "KeyError" in batch.rows[0].problem
 
@@ -85,8 +84,8 @@ def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
     def order(code, choice):
         return a_spec(onset_s=500.0)
 
-    work = Work(lambda c: PatientRuns(tmp_path / c, c), order)
-    batch = Batch(tmp_path / "batch.json", work, Counting())
+    source = PatientSource(lambda c: PatientRuns(tmp_path / c, c), order)
+    batch = PatientBatch(tmp_path / "batch.json", source, Counting())
     assert go(batch, ["sub-A"]) == [("sub-A", "failed")]
     assert "500" in batch.rows[0].problem
 

@@ -1,4 +1,4 @@
-"""`epilens bids BIDS_DIR OUT group`: one table and one page over all patients that OUT holds."""
+"""`epilens bids BIDS_DIR OUT group`: one table and one page over all patients in OUT."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-from epilens.bids_app.participants import Outcome, left_out, write_left_out
+from epilens.bids_app.participants import ParticipantRecord, left_out, write_left_out
 from epilens.core.errors import DataError
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output, write_atomically
@@ -32,8 +32,8 @@ def summarise(out: Path) -> Path:
         )
     facts = {name: read_summary(out, name) for name in list_reports(out)}
     rows = [
-        (name, *("n/a" if cell == "–" else cell for cell in told.cells))
-        for name, told in facts.items()
+        (name, *("n/a" if cell == "–" else cell for cell in summary.cells))
+        for name, summary in facts.items()
     ]
     write_atomically(out / f"{TABLE}.tsv", to_tsv(list(_COLUMNS), rows))
     described = {name: {"Description": text} for name, text in _COLUMNS.items()}
@@ -46,13 +46,13 @@ def summarise(out: Path) -> Path:
     return write_atomically(out / "index.html", page)
 
 
-def _left_out_table(failed: list[Outcome]) -> str:
+def _left_out_table(failed: list[ParticipantRecord]) -> str:
     if not failed:
         return ""
     rows = "\n".join(
-        f'<tr><td data-title="Patient">{as_text(str(one.patient))}</td>'
-        f'<td data-title="Why">{as_text(str(one.why)[:1000])}</td></tr>'
-        for one in failed
+        f'<tr><td data-title="Patient">{as_text(str(record.patient))}</td>'
+        f'<td data-title="Why">{as_text(str(record.why)[:1000])}</td></tr>'
+        for record in failed
     )
     head = "<thead><tr><th>Patient</th><th>Why</th></tr></thead>"
     return f'<h2>Left out</h2>\n<table class="cards">{head}<tbody>\n{rows}\n</tbody></table>'

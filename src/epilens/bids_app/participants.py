@@ -1,8 +1,8 @@
 """`epilens bids BIDS_DIR OUT participant`: every patient of a dataset into one derivative.
 
-A patient that fails is a row of `participants_left_out.tsv`, and the others go on. What was made of
-the same files, method and code is kept, so running it again resumes. Several commands may work in
-one OUT at the same time, each on patients of its own, as batch systems do it.
+A patient that fails is a row of `participants_left_out.tsv`, and the others go on. A result from
+the same files, method and code is kept, so running the command again resumes. Several commands may
+work in one OUT at the same time, each on its own patients, as batch systems do.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import hashlib
 import json
 import re
 import traceback
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
-from epilens.compute.local import map_jobs
-from epilens.core.errors import DataError, EpilensError, StorageError, WorkerError, did_you_mean
-from epilens.core.progress import Progress, StepFunction
+from epilens.compute.jobs import Job, run_jobs
+from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
+from epilens.core.progress import Progress
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in, natural
 from epilens.io.atomic import load_json
@@ -25,6 +27,7 @@ from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
+from epilens.plan import Runtime
 from epilens.report.derivative import files_of, write_dataset_files
 from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker, list_rankers
@@ -32,88 +35,172 @@ from epilens.review.run_spec import RunSpec, make_run_spec
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
-"""Hidden folder in OUT: what became of each patient."""
+"""Hidden folder in OUT: the record of each patient."""
 _PLAIN = re.compile(r"sub-[A-Za-z0-9]{1,40}")
 _WAIT_S = 3600.0
-"""For another command that is at the same patient; what it makes is then kept."""
+"""How long to wait for another command that works on the same patient."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """One patient to be localized."""
-
-    patient: str
-    root: Path
-    out: Path
-    choice: Ranker
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a patient."""
+class ParticipantRecord:
+    """Outcome of a patient, as it is stored."""
 
     patient: str
     kind: str
     """`done`, `kept` or `failed`."""
     why: str = ""
-    """One sentence, of one that failed."""
+    """Why it failed, in one sentence."""
     key: str = ""
-    """Digest of all that the result comes from."""
+    """Digest of everything that the result comes from."""
+
+
+@dataclass(frozen=True)
+class LocalizeParticipant(Job[ParticipantRecord]):
+    """One patient to be localized."""
+
+    patient: str
+    root: Path
+    out: Path
+    ranker: Ranker
+
+    @property
+    def title(self) -> str:
+        """The patient."""
+        return self.patient
+
+    @cached_property
+    def spec(self) -> RunSpec:
+        """Recordings, onsets and ranker."""
+        (case,) = cases_of([self.root / self.patient])
+        return make_run_spec(case, PatientMarks(), self.ranker)
+
+    @property
+    def key(self) -> str:
+        """Digest of the files, the ranker and the code."""
+        return self.spec.inputs.key
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Wait for another command that works on the same patient; its result is then kept."""
+        self._check()
+        with lock_path(self.out / self.patient, _WAIT_S):
+            yield
+
+    def _check(self) -> None:
+        """Refuse a patient listed in participants.tsv alone, or whose name is not a file name."""
+        if not _PLAIN.fullmatch(self.patient):
+            raise DataError(
+                f"{self.patient}: expected a name of letters and digits, found other characters. "
+                "Rename it in the dataset."
+            )
+        if not (self.root / self.patient).is_dir():
+            raise DataError(
+                f"{self.patient}: expected its folder in the dataset, found it in "
+                "participants.tsv alone. Add its recordings."
+            )
+
+    def finished(self) -> ParticipantRecord | None:
+        """The record of an earlier command with the same key, if all files are there."""
+        done = ParticipantRecord(self.patient, "done", key=self.key)
+        complete = all((self.out / name).is_file() for name in files_of(self.patient))
+        return replace(done, kind="kept") if complete and self.record == done else None
+
+    def work(self) -> ParticipantRecord:
+        """Localize the patient and write its page and tables, then its record."""
+        from epilens.localization.result import assemble
+        from epilens.report.page import write_report
+
+        write_report(assemble(self.spec.request(), Progress()), self.out)
+        return self.write_record(ParticipantRecord(self.patient, "done", key=self.key))
+
+    def failed(self, error: Exception) -> ParticipantRecord:
+        """Why the patient is left out; a folder that cannot be written ends everything."""
+        if isinstance(error, StorageError):
+            raise error
+        if isinstance(error, EpilensError):
+            why = self._without_paths(str(error))
+        else:  # a defect that one patient's data reveals does not stop the others
+            # The error's own text may contain words of a recording: its type and place are enough.
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(frame.filename).name}, line {frame.lineno}"
+            why = (
+                f"{self.patient}: failed unexpectedly ({type(error).__name__} in {place}). Please "
+                "report it."
+            )
+        return ParticipantRecord(self.patient, "failed", why)
+
+    def _without_paths(self, text: str) -> str:
+        spec: RunSpec | None = vars(self).get("spec")  # None: it could not be made
+        return (spec.hide_files(text) if spec else text).replace(str(self.root), "BIDS_DIR")
+
+    @property
+    def _record_file(self) -> Path:
+        plain = _PLAIN.fullmatch(self.patient)
+        digest = hashlib.sha256(self.patient.encode(errors="surrogateescape")).hexdigest()
+        return self.out / _RECORDS / f"{self.patient if plain else digest}.json"
+
+    @property
+    def record(self) -> ParticipantRecord | None:
+        """The record of the last command that worked on the patient."""
+        return _read_record(self._record_file)
+
+    def write_record(self, record: ParticipantRecord) -> ParticipantRecord:
+        """Write the record; after a failure, remove the result of an earlier command."""
+        if record.kind == "failed" and (earlier := self.record) and earlier.kind == "done":
+            for name in files_of(self.patient):
+                (self.out / name).unlink(missing_ok=True)
+        text = json.dumps(asdict(record), ensure_ascii=False) + "\n"
+        write_atomically(self._record_file, text)
+        return record
 
 
 def localize_all(
-    root: Path,
-    out: Path,
-    choice: Ranker,
-    labels: Sequence[str] = (),
-    jobs: int = 1,
-    tick: Progress | StepFunction | None = None,
-) -> list[Outcome]:
+    root: Path, ranker: Ranker, runtime: Runtime, labels: Sequence[str] = ()
+) -> list[ParticipantRecord]:
     """Localize the patients of a dataset; in the order in which they are ready."""
     tree = BidsTree(_dataset(root).resolve())
     patients = patients_of(tree, labels)
-    out = out.resolve()
+    out = Path(runtime.out).resolve()
     write_dataset_files(out)
-    tick, outcomes = Progress.of(tick), []
-    tick.expect(len(patients))
-    work = [Job(name, tree.root, out, choice) for name in patients]
-    for job, outcome in map_jobs(localize_one, work, jobs, lambda job: job.patient, _lost):
-        if outcome.kind == "failed":
-            _record(job, outcome)
-        outcomes.append(outcome)
-        tick(f"{job.patient} {outcome.kind}", 1)
+    jobs = [LocalizeParticipant(name, tree.root, out, ranker) for name in patients]
+    records = []
+    # A patient is tested where it is localized, while it is locked.
+    for job, done in run_jobs(jobs, runtime.jobs, runtime.tick, check_first=False):
+        if done.status == "failed":
+            job.write_record(done.result)
+        records.append(done.result)
     write_left_out(out)
-    return outcomes
+    return records
 
 
 def _dataset(root: Path) -> Path:
     if (root / "dataset_description.json").is_file():
         return root
     inside = [path.name for path in datasets_in(root)] if root.is_dir() else []
-    known = f"Datasets inside: {', '.join(inside[:5])}." if inside else "Check the path."
+    hint = f"Datasets inside: {', '.join(inside[:5])}." if inside else "Check the path."
     raise DataError(
-        f"{root}: expected one BIDS dataset, found no dataset_description.json there. {known}"
+        f"{root}: expected one BIDS dataset, found no dataset_description.json there. {hint}"
     )
 
 
 def patients_of(tree: BidsTree, labels: Sequence[str]) -> list[str]:
-    """Patients of a dataset, or those that are asked for: `01`, `sub-01`, `01,02`."""
-    known = {*tree.folders, *tree.participants}
+    """Patients of a dataset, or those with the labels: `01`, `sub-01`, `01,02`."""
+    patients = {*tree.folders, *tree.participants}
     pieces = [piece for text in labels for piece in re.split(r"[\s,]+", text) if piece]
-    asked = [f"sub-{piece.removeprefix('sub-')}" for piece in pieces]
-    for name in asked:
-        if name not in known:
+    names = [f"sub-{piece.removeprefix('sub-')}" for piece in pieces]
+    for name in names:
+        if name not in patients:
             raise DataError(
                 f"--participant-label: expected a patient of the dataset, found {name!r}. "
-                + did_you_mean(name, sorted(known, key=natural)[:50])
+                + did_you_mean(name, sorted(patients, key=natural)[:50])
             )
-    if not known:
+    if not patients:
         raise DataError(f"{tree.root}: expected patients (sub-…), found none. Check the dataset.")
-    return sorted(set(asked) or known, key=natural)
+    return sorted(set(names) or patients, key=natural)
 
 
-def choice_of(model: Path | None, method: str) -> Ranker:
-    """What ranks contacts: a model, a method without training, or the usual one."""
+def choose_ranker(model: Path | None, method: str) -> Ranker:
+    """What ranks contacts: a model, a method without training, or the default method."""
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
     if model is not None:
@@ -121,115 +208,37 @@ def choice_of(model: Path | None, method: str) -> Ranker:
         from epilens.networks.model import read_model_json
 
         model = download(model)
-        read_model_json(model)  # says what is wrong with it
+        read_model_json(model)  # raises what is wrong with it
         return list_rankers([model])[0]
-    known = {one.id: one for one in list_rankers()}
+    rankers = {ranker.id: ranker for ranker in list_rankers()}
     name = method or DEFAULT
-    if name not in known:
+    if name not in rankers:
         raise DataError(
             f"--method: expected one that needs no training, found {name!r}. "
-            + did_you_mean(name, known)
+            + did_you_mean(name, rankers)
         )
-    if known[name].problem:
-        raise DataError(f"--method {name}: it {known[name].problem}. Install it.")
-    return known[name]
+    if rankers[name].problem:
+        raise DataError(f"--method {name}: it {rankers[name].problem}. Install it.")
+    return rankers[name]
 
 
-def localize_one(job: Job) -> Outcome:
-    """One patient; bad input is its outcome, a place that cannot be written ends everything."""
-    orders: list[RunSpec] = []
+def _read_record(path: Path) -> ParticipantRecord | None:
     try:
-        _check(job)
-        with lock_path(job.out / job.patient, _WAIT_S):
-            return _localize(job, orders)
-    except StorageError:
-        raise
-    except EpilensError as error:
-        return Outcome(job.patient, "failed", _without_paths(str(error), job, orders))
-    except Exception as error:  # one patient's defect is not the others'
-        # Its own text may hold words of a recording: what and where is enough.
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
-        why = f"{job.patient}: failed unexpectedly ({what}). Please report it."
-        return Outcome(job.patient, "failed", why)
-
-
-def _check(job: Job) -> None:
-    """Refuse a patient that is in participants.tsv alone, or whose name can be no file's."""
-    if not _PLAIN.fullmatch(job.patient):
-        raise DataError(
-            f"{job.patient}: expected a name of letters and digits, found other characters. Rename "
-            "it in the dataset."
-        )
-    if not (job.root / job.patient).is_dir():
-        raise DataError(
-            f"{job.patient}: expected its folder in the dataset, found it in participants.tsv "
-            "alone. Add its recordings."
-        )
-
-
-def _localize(job: Job, orders: list[RunSpec]) -> Outcome:
-    (case,) = cases_of([job.root / job.patient])
-    wanted = make_run_spec(case, PatientMarks(), job.choice)
-    orders.append(wanted)
-    key = wanted.inputs.key
-    whole = all((job.out / name).is_file() for name in files_of(job.patient))
-    if whole and _recorded(job) == Outcome(job.patient, "done", key=key):
-        return Outcome(job.patient, "kept", key=key)
-    from epilens.localization.result import assemble
-    from epilens.report.page import write_report
-
-    write_report(assemble(wanted.request(), Progress()), job.out)
-    outcome = Outcome(job.patient, "done", key=key)
-    _record(job, outcome)  # last: what has a record is whole
-    return outcome
-
-
-def _without_paths(text: str, job: Job, orders: Sequence[RunSpec]) -> str:
-    for one in orders:
-        text = one.hide_files(text)
-    return text.replace(str(job.root), "BIDS_DIR")
-
-
-def _lost(job: Job, error: WorkerError) -> Outcome:
-    return Outcome(job.patient, "failed", str(error))
-
-
-def _record(job: Job, outcome: Outcome) -> None:
-    """Keep what became of a patient; an earlier result of ours does not outlive a failure."""
-    if outcome.kind == "failed" and (earlier := _recorded(job)) and earlier.kind == "done":
-        for name in files_of(job.patient):
-            (job.out / name).unlink(missing_ok=True)
-    write_atomically(_record_file(job), json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
-
-
-def _record_file(job: Job) -> Path:
-    plain = _PLAIN.fullmatch(job.patient)
-    digest = hashlib.sha256(job.patient.encode(errors="surrogateescape")).hexdigest()
-    return job.out / _RECORDS / f"{job.patient if plain else digest}.json"
-
-
-def _recorded(job: Job) -> Outcome | None:
-    return _read_record(_record_file(job))
-
-
-def _read_record(path: Path) -> Outcome | None:
-    try:
-        return Outcome(**load_json(path))
+        return ParticipantRecord(**load_json(path))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def left_out(out: Path) -> list[Outcome]:
-    """Patients that failed when they were tried last, in natural order."""
+def left_out(out: Path) -> list[ParticipantRecord]:
+    """Patients that failed when they were last tried, in natural order."""
     records = map(_read_record, (out / _RECORDS).glob("*.json"))
-    failed = [one for one in records if one is not None and one.kind == "failed"]
-    return sorted(failed, key=lambda one: natural(str(one.patient)))
+    failed = [record for record in records if record is not None and record.kind == "failed"]
+    return sorted(failed, key=lambda record: natural(str(record.patient)))
 
 
 def write_left_out(out: Path) -> Path:
-    """The table of those that were left out, also by other commands."""
+    """Write the table of patients that were left out, by this command or others."""
     path = out / LEFT_OUT
     with lock_path(path, _WAIT_S):
-        rows = [(one.patient, one.why) for one in left_out(out)]
+        rows = [(record.patient, record.why) for record in left_out(out)]
         return write_atomically(path, to_tsv(["participant_id", "why"], rows))

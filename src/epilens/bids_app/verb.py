@@ -1,4 +1,4 @@
-"""The verb `bids`: what is typed on the command line → the level that is asked for."""
+"""The verb `bids`: arguments of the command line → one level of the analysis."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epilens.bids_app.group import summarise
-from epilens.bids_app.participants import LEFT_OUT, choice_of, localize_all
+from epilens.bids_app.participants import LEFT_OUT, choose_ranker, localize_all
 from epilens.compute.dask import progress_on
 from epilens.core.console import say
 from epilens.core.errors import DataError, EpilensError, did_you_mean
 from epilens.io.outputs import check_folder
+from epilens.plan import Runtime
 from epilens.report.derivative import KIND
 
 LEVELS = ("participant", "group")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was typed."""
+class BidsCommand:
+    """The arguments of `epilens bids`."""
 
     bids_dir: Path
     out: Path
@@ -33,41 +34,42 @@ class Asked:
     cluster: str = ""
 
 
-def run_level(asked: Asked) -> Path:
-    """Do it; returns what to look at: the folder, or the page over all patients."""
-    if asked.level not in LEVELS:
-        hint = did_you_mean(asked.level, LEVELS)
+def run_level(command: BidsCommand) -> Path:
+    """Run the level; returns the folder, or the page over all patients."""
+    if command.level not in LEVELS:
+        hint = did_you_mean(command.level, LEVELS)
         raise EpilensError(
-            f"bids: expected the level participant or group, found {asked.level!r}. {hint}"
+            f"bids: expected the level participant or group, found {command.level!r}. {hint}"
         )
-    if asked.more and not asked.labels:
+    if command.more and not command.labels:
         raise EpilensError(
-            f"bids: expected nothing after the level, found {asked.more[0]!r}. Is it a "
+            f"bids: expected nothing after the level, found {command.more[0]!r}. Is it a "
             "--participant-label?"
         )
-    if asked.level == "group":
-        if asked.labels:
+    if command.level == "group":
+        if command.labels:
             raise EpilensError(
                 "bids: expected --participant-label with the level participant, found it with "
                 "group, which is over all patients of OUT. Leave it out."
             )
-        return summarise(asked.out)
-    return _participants(asked)
+        return summarise(command.out)
+    return _participants(command)
 
 
-def _participants(asked: Asked) -> Path:
-    check_folder(asked.out, KIND)
-    choice = choice_of(asked.model, asked.method)
-    labels = (*asked.labels, *asked.more)
-    with progress_on(asked.cluster, "localizing patients") as tick:
-        outcomes = localize_all(asked.bids_dir, asked.out, choice, labels, asked.jobs, tick)
-    count = Counter(outcome.kind for outcome in outcomes)
+def _participants(command: BidsCommand) -> Path:
+    check_folder(command.out, KIND)
+    ranker = choose_ranker(command.model, command.method)
+    labels = (*command.labels, *command.more)
+    with progress_on(command.cluster, "localizing patients") as tick:
+        runtime = Runtime(command.out, command.jobs, tick=tick)
+        records = localize_all(command.bids_dir, ranker, runtime, labels)
+    count = Counter(record.kind for record in records)
     left = f", {count['failed']} left out (see {LEFT_OUT})" if count["failed"] else ""
     say(f"{count['done']} patients localized, {count['kept']} kept{left}")
-    if count["failed"] == len(outcomes):
+    if count["failed"] == len(records):
         raise DataError(
-            f"{asked.bids_dir}: expected a patient that can be localized, found none of "
-            f"{len(outcomes)}; the first: {outcomes[0].why} All reasons are in "
-            f"{asked.out / LEFT_OUT}."
+            f"{command.bids_dir}: expected a patient that can be localized, found none of "
+            f"{len(records)}; the first: {records[0].why} All reasons are in "
+            f"{command.out / LEFT_OUT}."
         )
-    return asked.out
+    return command.out

@@ -161,11 +161,12 @@ def bids(
     Pages and tables, then a summary of all. Research use only, not for diagnosis. A patient that
     fails is a row of OUT/participants_left_out.tsv; running it again resumes.
     """
-    from epilens.bids_app.verb import Asked, run_level
+    from epilens.bids_app.verb import BidsCommand, run_level
 
     labels = tuple(participant_label or ())
-    asked = Asked(bids_dir, out, level, labels, tuple(ctx.args), model, method, jobs, cluster)
-    page = run_level(asked)
+    more = tuple(ctx.args)
+    command = BidsCommand(bids_dir, out, level, labels, more, model, method, jobs, cluster)
+    page = run_level(command)
     typer.echo(page)
     if level == "participant":
         next_step("epilens bids {} {} group; or epilens view {}", bids_dir, out, out)

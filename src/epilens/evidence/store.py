@@ -1,22 +1,24 @@
 """A whole cohort → a folder of cubes: in parallel, resumable, with its audit and summary.
 
 A store is keyed by what it is made from: the content of its signal files, what its sidecars said,
-the fields of the plan that it depends on, and the code that computes it. Same key: it is kept.
-Otherwise only it is made anew, together with what else of its patient is: every file is read once.
+the fields of the plan that it depends on, and the code that computes it. A store with the same key
+is kept. The outdated stores of a patient are made again together: every file is read once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from epilens.compute.local import available_bytes, map_jobs
+from epilens.compute.jobs import Job, JobResult, run_jobs
+from epilens.compute.local import available_bytes
 from epilens.core.console import visible
 from epilens.core.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
 from epilens.core.progress import Progress, StepFunction
@@ -52,19 +54,27 @@ from epilens.io.outputs import locked_output, write_atomically
 from epilens.plan import Plan
 
 STORES = {store.name: store for store in (CUBE, CONTACT_FEATURES, TRACES, SIGNALS)}
-"""The cube, and what can lie beside it."""
+"""The cube, and the stores that can lie next to it."""
+DAMAGED = ".damaged"
+"""Suffix for a file that stands in the way of a store."""
+RECOGNISE_GLOBS = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
+"""Names in a folder of cubes."""
 _SUMMARY = ("patient", "center", "modality", "seizures", "channels", "ez_channels", "key")
 _SUMMARY += ("plan_digest",)
 """Attributes of a cube that `cohort.json` lists."""
-DAMAGED = ".damaged"
-"""What is added to the name of a file that is in the way of a store."""
-RECOGNISE_GLOBS = (f"*{SUFFIX}", f"*{SUFFIX}{DAMAGED}", "cohort.json", "audit.tsv", *STORES)
-"""Names in a folder of cubes."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """One patient to be described, and where its cube goes."""
+class DescribedPatient:
+    """Summary of a patient's cube (None: excluded), and the audit of reading and describing it."""
+
+    summary: dict[str, Any] | None
+    rows: tuple[AuditRow, ...]
+
+
+@dataclass(frozen=True)
+class DescribePatient(Job[DescribedPatient]):
+    """One patient whose cube, and stores beside it, are to be written."""
 
     patient: Patient
     plan: Plan
@@ -72,19 +82,99 @@ class Job:
     beside: tuple[str, ...] = ()
     """Stores that are wanted beside the cube."""
     threads: int | None = None
+    rows: list[AuditRow] = field(default_factory=list)
+    """Audit of the recordings, written while they are read."""
 
-    def place(self, store: str) -> Path:
+    @property
+    def title(self) -> str:
+        """The patient."""
+        return self.patient.name
+
+    @property
+    def steps(self) -> int:
+        """One for each recording."""
+        return len(self.patient.runs)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """Digest of every signal file."""
+        return source_digests(self.patient.runs, self.threads)
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of everything that the patient's recordings depend on."""
+        return recordings_key(self.patient, self.plan, self.sources)
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Key of the cube and of each store beside it."""
+        names = ("cube", *self.beside)
+        return {name: store_key(STORES[name], self.key, self.plan) for name in names}
+
+    @cached_property
+    def outdated(self) -> list[str]:
+        """Stores that are missing, damaged or made from something else."""
+        return [n for n, key in self.keys.items() if _intact(self.path(n)).get("key") != key]
+
+    def path(self, store: str) -> Path:
         """File of the cube or of a store beside it."""
         return store_path(self.out / f"{self.patient.name}{SUFFIX}", store)
 
+    def finished(self) -> DescribedPatient | None:
+        """What is stored, if no store is outdated."""
+        return None if self.outdated else self._stored()
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a patient: summary (None: excluded), audit rows, whether it was kept."""
+    def work(self) -> DescribedPatient:
+        """Fill the outdated stores in one pass over the recordings, and write each whole."""
+        stores = [STORES[name] for name in self.outdated]
+        try:
+            filled = fill(stores, _recordings(self), self.plan, self.threads)
+        except EpilensError as error:
+            raise _ExcludedError(error) from error
+        if "cube" in filled:
+            about = {"sources": self.sources, "participant": self._participant}
+            filled["cube"].attrs |= _counts(filled["cube"], self.rows) | about
+        for name, store in filled.items():
+            store.attrs |= {"key": self.keys[name], "recordings": self.key}
+            _set_aside(self.path(name))
+            save_store(store, self.path(name))
+        return self._stored()
 
-    summary: dict[str, Any] | None
-    rows: tuple[AuditRow, ...]
-    kept: bool
+    @property
+    def _participant(self) -> dict[str, Any]:
+        return participant_facts(self.patient.participant)
+
+    def _stored(self) -> DescribedPatient:
+        cube = self.path("cube")
+        if attributes_of(cube).get("participant") != self._participant:
+            # No method is given these facts: the cube's numbers and key stay.
+            save(open_cube(cube).assign_attrs(participant=self._participant), cube)
+        about = {name: attributes_of(self.path(name)) for name in self.keys}
+        audit = [AuditRow(**row) for attrs in about.values() for row in attrs.get("audit", ())]
+        return DescribedPatient(_summary(about["cube"]), tuple(audit))
+
+    def failed(self, error: Exception) -> DescribedPatient:
+        """Exclude a patient that cannot be described, with the reason; other errors are raised.
+
+        One whose worker was lost keeps its stores: the next command tries again.
+        """
+        if isinstance(error, _ExcludedError):
+            reason = error.reason
+            remove_stores(self.path("cube"), STORES)
+        elif isinstance(error, WorkerError):
+            reason = error
+        else:
+            raise error
+        row = AuditRow.of("patient", reason, (self.patient.name,))
+        return DescribedPatient(None, (*self.rows, row))
+
+
+class _ExcludedError(Exception):
+    """No cube can be made of a patient's recordings."""
+
+    def __init__(self, reason: EpilensError):
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 def describe_cohort(
@@ -99,101 +189,55 @@ def describe_cohort(
     """Write the cubes of all patients; returns the summary that is also in `cohort.json`."""
     out = Path(out)
     for name in plan.descriptors:
-        DESCRIPTORS[name]  # a name that nobody has is refused before anything is read
+        DESCRIPTORS[name]  # an unknown name is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
-    tick = Progress.of(tick)
     threads = 1 if jobs > 1 else threads
     # Contact features are small, and the shipped model reads them: every cube has them beside it.
     beside = tuple(dict.fromkeys((CONTACT_FEATURES.name, *stores)))
-    work = [Job(patient, plan, out, beside, threads) for patient in patients]
+    work = [DescribePatient(patient, plan, out, beside, threads) for patient in patients]
+    if jobs > 1:  # the largest first, so that no process is left with one at the end
+        work.sort(key=_size, reverse=True)
     _check_names(patients, out)
     _check_memory(work, jobs)
     with locked_output(out, "cubes", RECOGNISE_GLOBS):
-        tick.expect(sum(len(patient.runs) for patient in patients))
-        outcomes = _describe_all(work, jobs, tick)
-        _write_audit(out / "audit.tsv", {part.title: _rows(part, outcomes) for part in parts})
-        return _write_summary(out, outcomes, plan)
+        # Looking for finished patients means reading all signal files: the processes do it.
+        results = run_jobs(work, jobs, tick, check_first=False)
+        described = {job.patient.name: result for job, result in results}
+        _write_audit(out / "audit.tsv", {part.title: _rows(part, described) for part in parts})
+        return _write_summary(out, described, plan)
 
 
-def _describe_all(work: list[Job], jobs: int, tick: Progress) -> dict[str, Outcome]:
-    outcomes = {}
-    for job, outcome in _all(work, jobs):
-        outcomes[job.patient.name] = outcome
-        note = "kept" if outcome.kept else "described" if outcome.summary else "left out"
-        tick(f"{job.patient.name} {note}", len(job.patient.runs))
-    return outcomes
-
-
-def _rows(part: Recordings, outcomes: Mapping[str, Outcome]) -> list[AuditRow]:
-    """What the sidecars say, then what the signals say."""
-    of_signals = [row for patient in part.patients for row in outcomes[patient.name].rows]
+def _rows(part: Recordings, described: Mapping[str, JobResult[DescribedPatient]]) -> list[AuditRow]:
+    """Audit of a dataset: of its sidecars, then of its signals."""
+    of_signals = [row for p in part.patients for row in described[p.name].result.rows]
     return list(dict.fromkeys([*part.rows, *of_signals]))
 
 
-def _all(work: list[Job], jobs: int) -> Iterator[tuple[Job, Outcome]]:
-    # The largest patients first, so that no process is left with one at the end.
-    work = sorted(work, key=_size, reverse=True) if jobs > 1 else work
-    yield from map_jobs(describe_one, work, jobs, lambda job: job.patient.name, _lost)
-
-
-def _lost(job: Job, error: WorkerError) -> Outcome:
-    """A patient whose worker was killed each time is left out; the next command tries again."""
-    return Outcome(None, (AuditRow.of("patient", error, (job.patient.name,)),), False)
-
-
-def _size(job: Job) -> float:
+def _size(job: DescribePatient) -> float:
     return sum(len(run.channels) * (run.stated_fs or 1000.0) for run in job.patient.runs)
 
 
-def describe_one(job: Job) -> Outcome:
-    """Describe one patient, unless its cube and the stores beside it are there already."""
-    sources = source_digests(job.patient.runs, job.threads)
-    recordings = recordings_key(job.patient, job.plan, sources)
-    keys = {n: store_key(STORES[n], recordings, job.plan) for n in ("cube", *job.beside)}
-    todo = [STORES[n] for n, key in keys.items() if _whole(job.place(n)).get("key") != key]
-    rows: list[AuditRow] = []
-    try:
-        made = fill(todo, _recordings(job, rows), job.plan, job.threads) if todo else {}
-    except EpilensError as error:
-        remove_stores(job.place("cube"), STORES)
-        rows.append(AuditRow.of("patient", error, (job.patient.name,)))
-        return Outcome(None, tuple(rows), False)
-    facts = participant_facts(job.patient.participant)
-    if "cube" in made:
-        about = _counts(made["cube"], rows) | {"sources": sources, "participant": facts}
-        made["cube"].attrs |= about
-    elif attributes_of(job.place("cube")).get("participant") != facts:
-        _tell_participant(job.place("cube"), facts)
-    for name, store in made.items():
-        store.attrs |= {"key": keys[name], "recordings": recordings}
-        _set_aside(job.place(name))
-        save_store(store, job.place(name))
-    about = {name: attributes_of(job.place(name)) for name in keys}
-    audit = [AuditRow(**row) for of_store in about.values() for row in of_store.get("audit", ())]
-    return Outcome(_summary(about["cube"]), tuple(audit), kept=not made)
-
-
 def _attributes(path: Path) -> dict[str, Any]:
-    """Attributes of a store; none where there is no store."""
+    """Attributes of a store; empty where there is no store."""
     try:
         return attributes_of(path)
     except CubeError:
         return {}
 
 
-def _whole(path: Path) -> dict[str, Any]:
-    """Attributes of a store; none where there is no store, or a damaged one."""
+def _intact(path: Path) -> dict[str, Any]:
+    """Attributes of a store; empty where it is missing or damaged."""
     return {} if first_corrupt_chunk(path) else _attributes(path)
 
 
 def _set_aside(path: Path) -> None:
-    """A file in place of a store that is none, or is damaged at its start, gets another name."""
+    """Rename a file that stands in place of a store but is not one, or is damaged at its start."""
     if path.exists() and not is_own_store(path):
         path.replace(path.with_name(f"{path.name}{DAMAGED}"))
 
 
 def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
-    """What the summary needs of a cube, and the audit of reading and describing it."""
+    """Counts of a cube for the summary, and the audit of reading and describing it."""
     audit = dict.fromkeys([*rows, *audit_of(cube)])
     return {
         "audit": [row.to_json() for row in audit],
@@ -203,16 +247,11 @@ def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
     }
 
 
-def _tell_participant(path: Path, facts: dict[str, Any]) -> None:
-    """No method is given these facts: the cube's numbers and key stay."""
-    save(open_cube(path).assign_attrs(participant=facts), path)
-
-
-def _recordings(job: Job, rows: list[AuditRow]) -> Iterator[Recording]:
+def _recordings(job: DescribePatient) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
     runs = map(Pending.of, job.patient.runs)
     for attempt in read_or_audit(runs, job.plan, ahead=job.threads != 1):
-        rows += attempt.rows
+        job.rows.extend(attempt.rows)
         if attempt.recording is not None:
             yield attempt.recording
 
@@ -223,20 +262,20 @@ def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_names(patients: Sequence[Patient], out: Path) -> None:
     cubes = cubes_in(out)
-    seen: dict[str, str] = {}
+    centers: dict[str, str] = {}
     for patient in patients:
         name = patient.name
-        other = seen.get(name, _attributes(cubes[name]).get("center") if name in cubes else None)
-        if name in seen or other not in (None, patient.center):
+        other = centers.get(name, _attributes(cubes[name]).get("center") if name in cubes else None)
+        if name in centers or other not in (None, patient.center):
             raise DataError(
                 f"{name}: expected names that are unique over all datasets, found it in "
                 f"{other!r} and {patient.center!r}. Give each dataset its own --out folder."
             )
-        seen[name] = patient.center
+        centers[name] = patient.center
 
 
-def _check_memory(work: Sequence[Job], jobs: int) -> None:
-    """Refuse a plan whose evidence cannot be held, before anything is allocated."""
+def _check_memory(work: Sequence[DescribePatient], jobs: int) -> None:
+    """Refuse a plan whose evidence does not fit into memory, before anything is allocated."""
     needed = sorted((_bytes_of(job), job.patient.name) for job in work)[-max(1, jobs) :]
     total, free = sum(size for size, _ in needed), available_bytes()
     if total > free:
@@ -248,8 +287,8 @@ def _check_memory(work: Sequence[Job], jobs: int) -> None:
         )
 
 
-def _bytes_of(job: Job) -> float:
-    """What the windows and segments of a patient take: of each seizure, and of all together."""
+def _bytes_of(job: DescribePatient) -> float:
+    """Memory for the windows and segments of a patient: of each seizure, and of all together."""
     plan, w = job.plan, job.plan.windows
     windows = (w.stop_s - w.start_s - w.length_s) / w.stride_s + 1
     numbers = windows * len(plan.descriptors)
@@ -259,7 +298,7 @@ def _bytes_of(job: Job) -> float:
 
 
 def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
-    """The audit of every dataset in the folder; those that were described now are replaced."""
+    """Write the audit of every dataset in the folder; those described now are replaced."""
     tables = [
         audit_frame(part).map(visible).assign(dataset=visible(title))
         for title, part in rows.items()
@@ -271,7 +310,7 @@ def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:
 
 
 def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
-    """The audit of earlier commands; None where it is damaged: their datasets write it anew."""
+    """The audit of earlier commands; None where it is damaged: their datasets write it again."""
     try:
         old = read_table(path).map(plain)
     except (EpilensError, ValueError):
@@ -279,21 +318,23 @@ def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
     return old if list(old) == columns else None
 
 
-def _write_summary(out: Path, outcomes: dict[str, Outcome], plan: Plan) -> dict[str, Any]:
+def _write_summary(
+    out: Path, described: Mapping[str, JobResult[DescribedPatient]], plan: Plan
+) -> dict[str, Any]:
     """`cohort.json`: every patient of the folder, those of earlier commands too."""
-    left_out = sorted(name for name, outcome in outcomes.items() if outcome.summary is None)
+    statuses = [result.status for result in described.values()]
     earlier = _earlier_summaries(out)
     about = {
-        name: earlier.get(name) if not path.exists() and name in earlier else _attributes(path)
+        name: earlier[name] if not path.exists() and name in earlier else _attributes(path)
         for name, path in cubes_in(out).items()
     }
     summary = {
         "plan_digest": plan.digest,
         "patients": [_summary(attributes) for attributes in about.values() if attributes],
-        "left_out": left_out,
+        "left_out": sorted(n for n, result in described.items() if result.status == "failed"),
         "damaged": [name for name, attributes in about.items() if not attributes],
-        "described": sum(o.summary is not None and not o.kept for o in outcomes.values()),
-        "kept": sum(o.kept for o in outcomes.values()),
+        "described": statuses.count("done"),
+        "kept": statuses.count("kept"),
     }
     write_atomically(out / "cohort.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     return summary

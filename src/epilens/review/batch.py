@@ -1,4 +1,4 @@
-"""A batch: many patients ranked one after another in the background; beginning again resumes.
+"""A batch: many patients ranked one after another in the background; starting it again resumes.
 
 A patient whose last result comes from the same files, marks, method and code is kept. One that
 fails is a row with its reason, and the batch goes on.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from epilens.compute.jobs import Job, run_jobs
+from epilens.compute.local import use_executor
 from epilens.core.errors import DataError, EpilensError
 from epilens.io.atomic import load_json
 from epilens.io.outputs import write_atomically
@@ -21,12 +24,12 @@ from epilens.review.rankers import Ranker
 from epilens.review.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 
 
 @dataclass(frozen=True)
-class Row:
-    """What became of a patient."""
+class BatchRow:
+    """Outcome of a patient."""
 
     patient: str
     kind: str = "waiting"
@@ -36,25 +39,93 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Work:
-    """How a patient's run is made: by whom a batch is told about patients."""
+class PatientSource:
+    """Where a batch gets a patient's runs and the specification of a new one."""
 
     runs: Callable[[str], PatientRuns]
-    order: Callable[[str, Ranker], RunSpec]
+    make_spec: Callable[[str, Ranker], RunSpec]
 
 
-class Batch:
+@dataclass(frozen=True)
+class RankPatient(Job[BatchRow]):
+    """One patient of a batch: its process is started, and waited for."""
+
+    patient: str
+    ranker: Ranker
+    batch: PatientBatch
+
+    @property
+    def title(self) -> str:
+        """The patient."""
+        return self.patient
+
+    @cached_property
+    def spec(self) -> RunSpec:
+        """Recordings, marks and ranker."""
+        return self.batch.source.make_spec(self.patient, self.ranker)
+
+    @property
+    def key(self) -> str:
+        """Digest of the files, marks, ranker and code."""
+        return self.spec.inputs.key
+
+    @property
+    def runs(self) -> PatientRuns:
+        """All runs of the patient."""
+        return self.batch.source.runs(self.patient)
+
+    def finished(self) -> BatchRow | None:
+        """The last run with the same key; one that is still running is waited for."""
+        run = self.runs.find_same(self.key)
+        if run is None or _wait_until_over(run).kind != "done":
+            return None
+        return BatchRow(self.patient, "kept", run.number)
+
+    def work(self) -> BatchRow:
+        """Start a run as soon as a process is free, and wait for its end."""
+        run = self.batch.start_run(self)
+        state = run.state
+        if state.kind != "done":
+            reason = state.problem or "Its process ended without a reason. Run it again."
+            raise _FailedRunError(run.number, reason)
+        return BatchRow(self.patient, "done", run.number)
+
+    def failed(self, error: Exception) -> BatchRow:
+        """A row with the reason; a batch that was stopped ends."""
+        if isinstance(error, _StoppedError):
+            raise error
+        if isinstance(error, EpilensError):
+            number = error.number if isinstance(error, _FailedRunError) else 0
+            return BatchRow(self.patient, "failed", number, str(error))
+        # A defect that one patient's data reveals does not stop the others.
+        why = f"It failed unexpectedly ({type(error).__name__}). Please report it."
+        return BatchRow(self.patient, "failed", problem=why)
+
+
+class _FailedRunError(EpilensError):
+    """A run without a result."""
+
+    def __init__(self, number: int, reason: str):
+        super().__init__(reason)
+        self.number = number
+
+
+class _StoppedError(Exception):
+    """The batch was stopped while a patient waited for a process."""
+
+
+class PatientBatch:
     """The batch of a review; one at a time."""
 
-    def __init__(self, path: Path, work: Work, jobs: RunProcesses):
-        self._path, self._work, self._jobs = path, work, jobs
+    def __init__(self, path: Path, source: PatientSource, processes: RunProcesses):
+        self._path, self.source, self._processes = path, source, processes
         self._lock, self._halt = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
         self._choice, self._rows = _read(path)
 
     @property
     def is_running(self) -> bool:
-        """Whether patients are worked through now."""
+        """Whether patients are being ranked."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
@@ -63,62 +134,61 @@ class Batch:
         return self._choice
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[BatchRow, ...]:
         """Every patient of the last batch."""
         with self._lock:
             return tuple(self._rows.values())
 
     def start(self, patients: Sequence[str], choice: Ranker) -> None:
-        """Begin, or resume: what is there with the same inputs is kept."""
+        """Start, or resume: results from the same inputs are kept."""
         with self._lock:
             if self.is_running:
                 raise DataError("batch: expected none on its way, found one. Stop it first.")
-            self._choice, self._rows = choice.id, {code: Row(code) for code in patients}
+            self._choice, self._rows = choice.id, {code: BatchRow(code) for code in patients}
             self._halt.clear()
-            self._thread = threading.Thread(target=self._go, args=(choice,), daemon=True)
+            self._thread = threading.Thread(target=self._run, args=(choice,), daemon=True)
             self._save()
             self._thread.start()
 
     def stop(self) -> None:
-        """No further patient; the run that is on its way goes on."""
+        """Start no further patient; the run that is on its way goes on."""
         self._halt.set()
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Until it is over."""
+        """Wait for the end of the batch."""
         if self._thread is not None:
             self._thread.join(timeout_s)
 
-    def _go(self, choice: Ranker) -> None:
-        for code in tuple(self._rows):
+    def _run(self, choice: Ranker) -> None:
+        jobs = [RankPatient(code, choice, self) for code in tuple(self._rows)]
+        try:
+            with use_executor(self._until_stopped):
+                for _, done in run_jobs(jobs, check_first=False):
+                    self._set(done.result)
+        except _StoppedError:
+            return
+
+    def _until_stopped(
+        self, work: Callable[[Any], Any], items: Sequence[Any], title: Callable[[Any], str]
+    ) -> Iterator[tuple[Any, Any]]:
+        """Executor: one item after another in this thread."""
+        for item in items:
             if self._halt.is_set():
                 return
-            try:
-                self._set(self._one(code, choice))
-            except EpilensError as error:
-                self._set(Row(code, "failed", problem=str(error)))
-            except Exception as error:  # one patient's defect is not the others'
-                why = f"It failed unexpectedly ({type(error).__name__}). Please report it."
-                self._set(Row(code, "failed", problem=why))
+            yield item, work(item)
 
-    def _one(self, code: str, choice: Ranker) -> Row:
-        runs, order = self._work.runs(code), self._work.order(code, choice)
-        there = runs.find_same(order.inputs.key)
-        if there is not None and _end_of(there).kind == "done":
-            return Row(code, "kept", there.number)
-        while self._jobs.is_full and not self._halt.wait(_LOOK_S):
+    def start_run(self, job: RankPatient) -> ReviewRun:
+        """Start a run when a process is free; returns it when it is over."""
+        while self._processes.is_full and not self._halt.wait(_POLL_S):
             pass
         if self._halt.is_set():
-            return Row(code)
-        run = self._jobs.start(runs, order)
-        self._set(Row(code, "running", run.number))
-        self._jobs.wait(run)
-        state = run.state
-        if state.kind == "done":
-            return Row(code, "done", run.number)
-        why = state.problem or "Its process ended without a word. Run it again."
-        return Row(code, "failed", run.number, why)
+            raise _StoppedError
+        run = self._processes.start(job.runs, job.spec)
+        self._set(BatchRow(job.patient, "running", run.number))
+        self._processes.wait(run)
+        return run
 
-    def _set(self, row: Row) -> None:
+    def _set(self, row: BatchRow) -> None:
         with self._lock:
             self._rows[row.patient] = row
             self._save()
@@ -129,21 +199,21 @@ class Batch:
         write_atomically(self._path, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
 
 
-def _end_of(run: ReviewRun) -> RunState:
-    """Wait for a run that somebody else may be making."""
+def _wait_until_over(run: ReviewRun) -> RunState:
+    """Wait for a run that another process may be making."""
     pause = threading.Event()
     while (state := run.state).kind == "running":
-        pause.wait(_LOOK_S)
+        pause.wait(_POLL_S)
     return state
 
 
-def _read(path: Path) -> tuple[str, dict[str, Row]]:
-    """The last batch as it was left: what ran then is waiting now; nothing, if there was none."""
+def _read(path: Path) -> tuple[str, dict[str, BatchRow]]:
+    """The last batch, with what was running then as waiting; empty if there was none."""
     try:
         tree: Mapping[str, Any] = load_json(path)
-        rows = [Row(**one) for one in tree["rows"]]
+        rows = [BatchRow(**row) for row in tree["rows"]]
         choice = str(tree["choice"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", {}
-    left = [Row(row.patient) if row.kind == "running" else row for row in rows]
-    return choice, {row.patient: row for row in left}
+    rows = [BatchRow(row.patient) if row.kind == "running" else row for row in rows]
+    return choice, {row.patient: row for row in rows}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from epilens.core.errors import DataError
-from epilens.review.batch import Batch, Work
+from epilens.review.batch import PatientBatch, PatientSource
 from epilens.review.errors import NotFoundError
 from epilens.review.jobs import RunProcesses
 from epilens.review.mark_store import MarkStore
@@ -33,10 +33,10 @@ class Service:
         return RunProcesses()
 
     @cached_property
-    def batch(self) -> Batch:
+    def batch(self) -> PatientBatch:
         """The batch of this session."""
-        work = Work(self.runs, self.run_spec)
-        return Batch(self.session.out / "batch.json", work, self.processes)
+        source = PatientSource(self.runs, self.run_spec)
+        return PatientBatch(self.session.out / "batch.json", source, self.processes)
 
     @property
     def rankers(self) -> tuple[Ranker, ...]:
