@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from waiting import wait_for_cluster
+from waiting import wait_while_working
 
 from epilens.compute.dask import Profile, Workers, _wait_for_scheduler, on_cluster, read_profile
 from epilens.compute.local import map_jobs
@@ -122,7 +122,7 @@ def test_work_that_a_scheduler_forgot_is_handed_out_again(local):
     with ThreadPoolExecutor(1) as pool:
         context = contextvars.copy_context()
         done = pool.submit(context.run, dict, results)
-        wait_for_cluster(lambda: local.futures or done.done(), local.cluster)
+        wait_while_working(lambda: local.futures or done.done())
         assert not done.done()
         local.cancel([*local.futures.values()], force=True)
         assert done.result() == {n: n for n in range(4)}
@@ -154,13 +154,12 @@ def test_a_run_travels_without_its_tables():
     assert len(cloudpickle.dumps(run)) < 2000
 
 
-def test_the_bar_knows_how_many_workers_there_are(local):
-    workers = Workers(local)
-    wait_for_cluster(lambda: workers() == 2, local.cluster)  # one was killed by an earlier test
-    local.cluster.scale(1)
-    wait_for_cluster(lambda: workers() == 1, local.cluster)
-    local.cluster.scale(2)
-    wait_for_cluster(lambda: workers() == 2, local.cluster)
+def test_the_bar_knows_how_many_workers_there_are():
+    with on_cluster("local:2") as client:  # not the one whose workers are killed by other tests
+        workers = Workers(client)
+        for number in (2, 1, 2):
+            client.cluster.scale(number)
+            wait_while_working(lambda number=number: workers() == number)
 
 
 def test_cubes_from_a_cluster_have_the_same_bytes(local, tmp_path):
