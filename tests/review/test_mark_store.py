@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from asking import sent, told
+from http_client import get_json, post_json
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
@@ -89,15 +89,15 @@ def test_a_folder_in_the_place_of_the_file_is_damage_too(store, session):
 def test_the_server_starts_and_shows_the_damaged_patient(store, session):
     review_file(session).write_text("{")
     with make_review(session) as server:
-        first, second, _ = told(server, "api/cases")["cases"]
+        first, second, _ = get_json(server, "api/cases")["cases"]
         assert "sub-P1/review.json: expected JSON" in first["problem"]
         assert first["files"][0]["onsets_s"] == []
         assert (second["problem"], second["bad"]) == ("", 1)
-        status, answer = sent(server, "api/case/sub-P1/marks", MARKED | {"revision": 1})
+        status, answer = post_json(server, "api/case/sub-P1/marks", MARKED | {"revision": 1})
         assert (status, "sub-P1/review.json" in answer["error"]) == (400, True)
-        status, answer = sent(server, "api/case/sub-P2/marks", MARKED | {"revision": 1})
+        status, answer = post_json(server, "api/case/sub-P2/marks", MARKED | {"revision": 1})
         assert (status, answer["revision"]) == (200, 2)
-        assert len(told(server, "api/queue")["patients"]) == 3
+        assert len(get_json(server, "api/queue")["patients"]) == 3
 
 
 def test_a_restored_file_works_again_without_a_restart(store, session):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from asking import sent, told
+from http_client import get_json, post_json
 from recordings_to_review import write_edf
 
 from epilens.core.errors import DataError
@@ -72,7 +72,7 @@ def test_the_folder_is_complete_again_after_a_kill_between_two_files(session):
     assert "LB3" in (session.out / "sub-P1" / "channels.tsv").read_text()
 
 
-def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tmp_path):
+def test_marks_of_recordings_outside_the_session_are_kept(session, tmp_path):
     MarkStore(session).write("sub-P1", marked(session), 0)
     write_edf(tmp_path / "other.edf", seconds=20)
     other = open_session(cases_of([tmp_path / "other.edf"], "P2"), session.out)
@@ -98,6 +98,8 @@ def test_marks_of_recordings_that_are_not_on_the_desk_today_are_kept(session, tm
         ({"first": [""]}, "names of contacts"),
         ({"first": ["x" * 201]}, "names of contacts"),
         ({"made_from": "thin air"}, "expected hand or suggestion or annotation"),
+        ({"first": ["LA\ud800"]}, "expected Unicode text without lone surrogates"),
+        ({"type": "\ud800"}, "expected one word"),
         ({"extra": 1}, "an object with known fields"),
     ],
 )
@@ -144,18 +146,22 @@ def test_hostile_names_stay_text_in_the_tables(session):
 
 def test_marks_over_the_network(session):
     with make_review(session) as server:
-        marks = told(server, "api/case/sub-P1/marks")
+        marks = get_json(server, "api/case/sub-P1/marks")
         assert (marks["revision"], marks["files"], marks["bad"]) == (0, {}, {})
-        status, saved = sent(server, "api/case/sub-P1/marks", marked(session) | {"revision": 0})
+        status, saved = post_json(
+            server, "api/case/sub-P1/marks", marked(session) | {"revision": 0}
+        )
         assert (status, saved["revision"]) == (200, 1)
-        status, stale = sent(server, "api/case/sub-P1/marks", marked(session) | {"revision": 0})
+        status, stale = post_json(
+            server, "api/case/sub-P1/marks", marked(session) | {"revision": 0}
+        )
         assert status == 409
         assert "another tab was faster" in stale["error"]
-        status, refused = sent(server, "api/case/sub-P1/marks", {"revision": 1, "bad": [1]})
+        status, refused = post_json(server, "api/case/sub-P1/marks", {"revision": 1, "bad": [1]})
         assert (status, "contacts with a reason" in refused["error"]) == (400, True)
-        assert sent(server, "api/case/sub-P1/marks", marked(session))[0] == 400
-        assert sent(server, "api/case/sub-P9/marks", {"revision": 0})[0] == 404
-        assert sent(server, "api/case/..%2Fsub-P1/marks", {"revision": 0})[0] == 404
-        (case,) = told(server, "api/cases")["cases"]
+        assert post_json(server, "api/case/sub-P1/marks", marked(session))[0] == 400
+        assert post_json(server, "api/case/sub-P9/marks", {"revision": 0})[0] == 404
+        assert post_json(server, "api/case/..%2Fsub-P1/marks", {"revision": 0})[0] == 404
+        (case,) = get_json(server, "api/cases")["cases"]
         assert case["files"][0]["onsets_s"] == [60.123]
         assert case["bad"] == 1

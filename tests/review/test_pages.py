@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from asking import asked
+from http_client import send_request
 from localized_patients import hostile, usual
 
 from epilens import localize
@@ -36,7 +36,7 @@ def server(folder):
 
 
 def test_the_index_lists_the_patients_that_have_a_page(server, folder):
-    answer, text = asked(server, "")
+    answer, text = send_request(server, "")
     assert answer.status == 200
     assert 'href="sub-Usual.html"' in text
     assert "Research use only" in text
@@ -67,17 +67,17 @@ def test_the_index_calls_contacts_as_their_page_does(tmp_path):
 
 
 def test_a_page_is_served_as_it_is(server, folder):
-    answer, text = asked(server, "sub-Usual.html")
+    answer, text = send_request(server, "sub-Usual.html")
     assert answer.status == 200
     assert text == (folder / "sub-Usual.html").read_text(encoding="utf-8")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
-    head, nothing = asked(server, "sub-Usual.html", method="HEAD")
+    head, nothing = send_request(server, "sub-Usual.html", method="HEAD")
     assert (head.status, nothing) == (200, "")
 
 
 def test_a_page_has_an_origin_of_its_own(server):
-    policy = asked(server, "sub-Usual.html")[0].headers["Content-Security-Policy"]
+    policy = send_request(server, "sub-Usual.html")[0].headers["Content-Security-Policy"]
     assert "sandbox allow-scripts" in policy
     assert "allow-same-origin" not in policy
     assert "default-src 'none'" in policy
@@ -103,7 +103,7 @@ def test_a_page_has_an_origin_of_its_own(server):
     ],
 )
 def test_nothing_else_can_be_reached(server, path):
-    answer, text = asked(server, path)
+    answer, text = send_request(server, path)
     assert answer.status == 404
     assert "secret" not in text
     assert "import" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from asking import asked, sent, told
+from http_client import get_json, post_json, send_request
 from patients_to_run import plain_files
 
 from epilens.data.discovery import Case, cases_of
@@ -24,7 +24,7 @@ def server(tmp_path_factory):
     """A review of one patient with two runs."""
     session = open_session(cases_of([plain_files()], "P1"), tmp_path_factory.mktemp("review"))
     with make_review(session) as opened:
-        files = [file["name"] for file in told(opened, "api/runs?case=sub-P1")["files"]]
+        files = [file["name"] for file in get_json(opened, "api/runs?case=sub-P1")["files"]]
         service = Service(session, MarkStore(session))
         for revision, onset_s in enumerate((40.0, 50.0)):
             tree = {"files": {name: {"onsets": [{"onset_s": onset_s}]} for name in files}}
@@ -36,24 +36,24 @@ def server(tmp_path_factory):
 
 def say(server, **changes):
     tree = {"case": "sub-P1", "run": 1, "reader": "AB", "base": 0, "act": "save"} | changes
-    return sent(server, "api/reading", tree)
+    return post_json(server, "api/reading", tree)
 
 
 def test_runs_are_told_with_their_marks_and_the_files_by_name(server):
-    found = told(server, "api/runs?case=sub-P1")
+    found = get_json(server, "api/runs?case=sub-P1")
     assert [run["number"] for run in found["runs"]] == [1, 2]
     assert found["runs"][1]["recordings"][0] == {"shown": "Mustermann-1.edf", "onsets_s": [50.0]}
     assert {run["state"]["kind"] for run in found["runs"]} == {"done"}
 
 
 def test_where_a_model_lies_is_not_told(server):
-    found = told(server, "api/choices")
+    found = get_json(server, "api/choices")
     assert found[0]["default"]
     assert all("source" not in one for one in found)
 
 
 def test_the_page_of_a_run_has_an_origin_of_its_own(server):
-    answer, text = asked(server, "run/sub-P1/1.html")
+    answer, text = send_request(server, "run/sub-P1/1.html")
     assert answer.status == 200
     policy = answer.getheader("content-security-policy")
     assert "sandbox allow-scripts" in policy
@@ -78,13 +78,13 @@ def test_the_page_of_a_run_has_an_origin_of_its_own(server):
     ],
 )
 def test_what_is_not_there(server, path, status):
-    answer, text = asked(server, path)
+    answer, text = send_request(server, path)
     assert answer.status == status
     assert json.loads(text)["error"]
 
 
 def test_two_runs_side_by_side(server):
-    found = told(server, "api/compare?case=sub-P1&old=1&new=2")
+    found = get_json(server, "api/compare?case=sub-P1&old=1&new=2")
     assert found["common"] == 10
     assert len(found["changed"]) == 2
     assert found["changed"][0] == "Mustermann-1.edf: onset 50.000 s, before 40.000 s"
@@ -92,10 +92,10 @@ def test_two_runs_side_by_side(server):
 
 @pytest.mark.parametrize("choice", ["random", "/etc", None, 5, ["line-length-change"]])
 def test_only_what_is_listed_can_be_run(server, choice):
-    status, found = sent(server, "api/run", {"case": "sub-P1", "choice": choice})
+    status, found = post_json(server, "api/run", {"case": "sub-P1", "choice": choice})
     assert status == 400
     assert "expected one of the methods and models" in found["error"]
-    assert len(told(server, "api/runs?case=sub-P1")["runs"]) == 2
+    assert len(get_json(server, "api/runs?case=sub-P1")["runs"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_nonsense_is_refused_and_keeps_nothing(server, changes, match):
     status, found = say(server, **{"reader": "NO"} | changes)
     assert status == 400
     assert match in found["error"]
-    assert told(server, "api/readings?case=sub-P1&run=1&reader=NO")["own"] is None
+    assert get_json(server, "api/readings?case=sub-P1&run=1&reader=NO")["own"] is None
 
 
 def test_two_windows_of_one_reader_lose_nothing(server):
@@ -124,22 +124,22 @@ def test_two_windows_of_one_reader_lose_nothing(server):
     status, found = say(server, reader="TW", verdicts={"A2": "unsure"})
     assert status == 409
     assert "changed in another window" in found["error"]
-    own = told(server, "api/readings?case=sub-P1&run=1&reader=tw")["own"]
+    own = get_json(server, "api/readings?case=sub-P1&run=1&reader=tw")["own"]
     assert own["judgement"]["verdicts"] == {"A1": "agree"}
 
 
 def test_what_others_said_is_shown_after_signing(server):
     say(server, act="sign", verdicts={"A1": "agree", "A2": "unsure"}, notes="mine alone")
     path = "api/readings?case=sub-P1&run=1&reader=CD"
-    before = told(server, path)
+    before = get_json(server, path)
     assert before["others"] == []
     assert [one["reader"] for one in before["signers"]] == ["AB"]
     assert "mine alone" not in json.dumps(before)
     say(server, reader="CD", act="sign", verdicts={"A1": "agree", "A2": "agree"}, plan=["A1"])
-    after = told(server, path)
+    after = get_json(server, path)
     assert after["others"][0]["judgement"]["verdicts"]["A2"] == "unsure"
     assert after["agreement"][0]["same"] == 1
-    queue = told(server, "api/queue")
+    queue = get_json(server, "api/queue")
     assert queue["unread"] == 0
     assert queue["patients"][0]["run"] == 2
 
@@ -148,7 +148,7 @@ def test_exports_are_downloads(server):
     say(server, reader="EX", act="sign", verdicts={"A1": "agree"}, notes="for the file")
     kinds = {"readings.json": True, "readings.tsv": False, "page.html": False}
     for name, has_notes in kinds.items():
-        answer, text = asked(server, f"export/sub-P1/1/{name}?reader=EX")
+        answer, text = send_request(server, f"export/sub-P1/1/{name}?reader=EX")
         saved = f'attachment; filename="sub-P1_run-1_{name}"'
         assert answer.getheader("content-disposition") == saved
         assert ("for the file" in text) == has_notes
@@ -164,26 +164,26 @@ def test_nothing_is_exported_for_who_has_not_signed(server, name, reader):
     status, signed = say(server, reader="AM", act="sign", verdicts={"A1": "agree"})
     if status == 200:
         say(server, reader="AM", act="amend", base=signed["revision"])
-    answer, text = asked(server, f"export/sub-P1/1/{name}?reader={reader}")
+    answer, text = send_request(server, f"export/sub-P1/1/{name}?reader={reader}")
     assert answer.status == 400
     assert answer.getheader("content-disposition") is None
     said = "expected initials" if not reader else "expected the initials of a reader who has signed"
     assert said in json.loads(text)["error"]
     assert "only for signers" not in text
     path = f"api/readings?case=sub-P1&run=1&reader={reader}"
-    assert told(server, path)["may_export"] is False
+    assert get_json(server, path)["may_export"] is False
 
 
 def test_a_batch_is_started_or_stopped(server):
-    status, found = sent(server, "api/batch", {"act": "dance"})
+    status, found = post_json(server, "api/batch", {"act": "dance"})
     assert status == 400
     assert "expected to start or to stop" in found["error"]
-    assert sent(server, "api/batch", {"act": "stop"})[0] == 200
-    assert told(server, "api/queue")["batch"]["running"] is False
+    assert post_json(server, "api/batch", {"act": "stop"})[0] == 200
+    assert get_json(server, "api/queue")["batch"]["running"] is False
 
 
 def test_a_run_that_is_over_cannot_be_stopped(server):
-    status, found = sent(server, "api/stop", {"case": "sub-P1", "run": 1})
+    status, found = post_json(server, "api/stop", {"case": "sub-P1", "run": 1})
     assert status == 400
     assert "expected one that runs here" in found["error"]
 
@@ -195,6 +195,6 @@ def test_a_damaged_reading_is_reported_for_its_patient_alone(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("{")
     with make_review(session) as server:
-        first, second = told(server, "api/queue")["patients"]
+        first, second = get_json(server, "api/queue")["patients"]
     assert "000001.json: expected a reading" in first["problem"]
     assert second["problem"] == ""

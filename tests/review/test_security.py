@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from asking import asked, sent
+from http_client import post_json, send_request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
@@ -52,14 +52,14 @@ def server():
 
 
 def test_the_printed_address_works(server):
-    answer, text = asked(server, "")
+    answer, text = send_request(server, "")
     assert (answer.status, text) == (200, "index")
     assert server.url == f"http://127.0.0.1:{server.port}/{server.token}/"
 
 
 @pytest.mark.parametrize("token", ["", "x", "wrong" * 8, "%00", "static", "%C3%A9", "%ff"])
 def test_another_token_finds_nothing(server, token):
-    answer, text = asked(server, "", token=token)
+    answer, text = send_request(server, "", token=token)
     assert answer.status == 404
     assert "index" not in text
 
@@ -74,13 +74,13 @@ def test_no_token_finds_nothing(server):
     "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost:1", None, ""]
 )
 def test_other_hosts_are_refused(server, host):
-    answer, text = asked(server, "", Host=host)
+    answer, text = send_request(server, "", Host=host)
     assert answer.status in (400, 421)
     assert "index" not in text
 
 
 def test_localhost_is_this_host(server):
-    assert asked(server, "", Host=f"localhost:{server.port}")[0].status == 200
+    assert send_request(server, "", Host=f"localhost:{server.port}")[0].status == 200
 
 
 @pytest.mark.parametrize(
@@ -89,34 +89,36 @@ def test_localhost_is_this_host(server):
 @pytest.mark.parametrize("path", ["", "echo"])
 def test_other_origins_are_refused(server, origin, path):
     method = "POST" if path else "GET"
-    assert asked(server, path, method, b"{}" if path else None, Origin=origin)[0].status == 403
+    assert (
+        send_request(server, path, method, b"{}" if path else None, Origin=origin)[0].status == 403
+    )
 
 
 def test_a_change_must_say_where_it_comes_from(server):
     kind = "application/json"
-    answer, _ = asked(server, "echo", "POST", b"{}", Content_Type=kind)
+    answer, _ = send_request(server, "echo", "POST", b"{}", Content_Type=kind)
     assert answer.status == 403
-    assert sent(server, "echo", {"a": 1}) == (200, {"a": 1})
-    assert sent(server, "echo", {"a": 1}, Sec_Fetch_Site="cross-site")[0] == 403
+    assert post_json(server, "echo", {"a": 1}) == (200, {"a": 1})
+    assert post_json(server, "echo", {"a": 1}, Sec_Fetch_Site="cross-site")[0] == 403
 
 
 def test_what_a_foreign_page_embeds_is_refused(server):
     embedded = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"}
-    assert asked(server, "", **embedded)[0].status == 403
+    assert send_request(server, "", **embedded)[0].status == 403
     followed = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
-    assert asked(server, "", **followed)[0].status == 200
+    assert send_request(server, "", **followed)[0].status == 200
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
 def test_other_methods_are_refused(server, method):
-    assert asked(server, "", method)[0].status == 405
+    assert send_request(server, "", method)[0].status == 405
 
 
 @pytest.mark.parametrize(
     ("path", "status"), [("", 200), ("nowhere", 404), ("fails", 500), ("refuses", 400)]
 )
 def test_every_answer_has_the_headers(server, path, status):
-    answer, _ = asked(server, path)
+    answer, _ = send_request(server, path)
     assert answer.status == status
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert "sandbox" in answer.headers["Content-Security-Policy"]
@@ -128,12 +130,12 @@ def test_every_answer_has_the_headers(server, path, status):
 
 
 def test_errors_are_sentences_without_secrets(server):
-    assert json.loads(asked(server, "refuses")[1])["error"].startswith("who: expected this")
-    assert asked(server, "fails")[1] == '{"error":"Failed unexpectedly (RuntimeError)."}'
+    assert json.loads(send_request(server, "refuses")[1])["error"].startswith("who: expected this")
+    assert send_request(server, "fails")[1] == '{"error":"Failed unexpectedly (RuntimeError)."}'
 
 
 def test_too_much_is_refused(server):
-    status, told = sent(server, "echo", {"a": "x" * 2000})
+    status, told = post_json(server, "echo", {"a": "x" * 2000})
     assert status == 413
     assert told["error"] == "At most 1000 bytes can be sent."
 
@@ -162,7 +164,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(server):
 
 
 def test_what_takes_too_long_is_given_up(server):
-    answer, text = asked(server, "slow")
+    answer, text = send_request(server, "slow")
     assert (answer.status, json.loads(text)) == (503, {"error": "This took too long."})
 
 
@@ -170,13 +172,13 @@ def test_what_takes_too_long_is_given_up(server):
 def test_what_is_no_object_is_refused(server, body):
     own = f"http://127.0.0.1:{server.port}"
     kind = "application/json"
-    answer, text = asked(server, "echo", "POST", body, Origin=own, Content_Type=kind)
+    answer, text = send_request(server, "echo", "POST", body, Origin=own, Content_Type=kind)
     assert answer.status == 400
     assert json.loads(text)["error"].startswith("request: expected")
 
 
 def test_a_form_cannot_send_a_change(server):
-    status, told = sent(server, "echo", {}, Content_Type="text/plain")
+    status, told = post_json(server, "echo", {}, Content_Type="text/plain")
     assert status == 400
     assert "expected application/json" in told["error"]
 

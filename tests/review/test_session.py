@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from asking import asked, told
+from http_client import get_json, send_request
 
 from epilens.core.errors import EpilensError
 from epilens.data.discovery import cases_of
@@ -36,15 +36,15 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path, tiny):
 def test_the_index_lists_patients_and_recordings(tmp_path, tiny):
     session = open_session(cases_of([tiny]), tmp_path / "out")
     with make_review(session) as server:
-        answer, text = asked(server, "")
+        answer, text = send_request(server, "")
         assert answer.status == 200
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
         assert "Research use only" in text
-        cases = told(server, "api/cases")["cases"]
+        cases = get_json(server, "api/cases")["cases"]
         assert [case["code"] for case in cases] == [case.code for case in session.cases]
         assert str(tiny) not in json.dumps(cases)
         assert (
-            asked(server, "static/index.js")[0]
+            send_request(server, "static/index.js")[0]
             .headers["Content-Type"]
             .startswith("text/javascript")
         )

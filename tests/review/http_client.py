@@ -6,8 +6,8 @@ import http.client
 import json
 
 
-def asked(server, path, method="GET", body=None, token=None, **headers):
-    """Answer and text; `path` follows the token. None as a header's value leaves it out."""
+def send_request(server, path, method="GET", body=None, token=None, **headers):
+    """Return response and text; `path` follows the token. Headers that are None are omitted."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     token = server.token if token is None else token
     connection.putrequest(method, f"/{token}/{path}", skip_host=True)
@@ -28,15 +28,17 @@ def asked(server, path, method="GET", body=None, token=None, **headers):
     return answer, content.decode(errors="replace")
 
 
-def told(server, path):
-    """What an address answers, as JSON."""
-    answer, text = asked(server, path)
+def get_json(server, path):
+    """Return the JSON answer of a successful request."""
+    answer, text = send_request(server, path)
     assert answer.status == 200, text
     return json.loads(text)
 
 
-def sent(server, path, tree, **headers):
-    """Status and JSON of what the server says to a change."""
+def post_json(server, path, tree, **headers):
+    """Return status and JSON answer of a change."""
     usual = {"Origin": f"http://127.0.0.1:{server.port}", "Content_Type": "application/json"}
-    answer, text = asked(server, path, "POST", json.dumps(tree).encode(), **(usual | headers))
+    answer, text = send_request(
+        server, path, "POST", json.dumps(tree).encode(), **(usual | headers)
+    )
     return answer.status, json.loads(text)
