@@ -7,7 +7,8 @@ and resumes where it stopped; `standing RUN COHORT` looks at a finished run on a
 `kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]` measures workers and
 extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks for growth; `faults`
 kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]` compares onset zones and
-resections in sidecars.
+resections in sidecars; `background [SEEDS]` compares the simulated background with recorded normal
+tissue; `transfer COHORT [TEST]` trains on simulated patients and tests on recorded ones.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from pathlib import Path
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking", "contact_features")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing")
-LONG += ("review", "kills", "scale", "soak", "faults", "labels")
+LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
+LONG += ("background",)
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "kills", "scale", "soak")
-WITH_ARGUMENTS += ("labels",)
+WITH_ARGUMENTS += ("labels", "transfer", "background")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

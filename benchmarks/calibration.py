@@ -94,7 +94,7 @@ def patient_rows(item: tuple[SimulatedPatient, str]) -> pd.DataFrame:
         frame["number"] = [
             int("".join(filter(str.isdigit, patient.implant.names[i]))) for i in good
         ]
-        frame["is_soz"] = patient.zones.onset[good]
+        frame["is_soz"] = patient.zones.soz[good]
         frames.append(frame)
     return pd.concat(frames).assign(patient=name)
 

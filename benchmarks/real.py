@@ -81,6 +81,11 @@ def read(path: Path) -> Patients:
     if missing:
         names = ", ".join(sorted(missing))
         raise SystemExit(f"{path}: expected the columns {names}, found none. {GIVE}")
+    return patients_of(table)
+
+
+def patients_of(table: pd.DataFrame) -> Patients:
+    """The patients of a table of contact features, compared within each seizure."""
     patients = {}
     for name, of in table.groupby("patient"):
         runs = of.groupby("run")[list(FEATURES)]

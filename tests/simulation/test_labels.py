@@ -6,7 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.labels import PUBLIC, SHARED, PatientLabels, label_statistics, parse, read_labels
+from benchmarks.labels import (
+    PUBLIC,
+    SHARED,
+    PatientLabels,
+    label_statistics,
+    of_simulated,
+    parse,
+    read_labels,
+)
+
+from epilens.simulation.patients import make_patients
+from epilens.simulation.shapes import SHAPES
 
 
 def measured(name: str, label: str) -> dict[str, float]:
@@ -97,3 +108,40 @@ def test_simulated_files_state_zones_for_every_patient(tiny):
         statistics = label_statistics(patients, label, known="onset")
         assert 0 < statistics["share"] < 0.6
         assert 0.5 < statistics["context"] <= 1
+
+
+def simulated(center: int, label: str) -> dict[str, float]:
+    patients = [
+        p for seed in range(4) for p in make_patients(SHAPES["paper"][center], center, seed)
+    ]
+    return label_statistics(of_simulated(patients), label)
+
+
+def test_the_labels_of_north_are_like_those_of_ds004100():
+    """Recorded values: the 36 patients above."""
+    statistics = simulated(0, "either")
+    assert statistics["alone"] == pytest.approx(0.809, abs=0.03)
+    assert statistics["context"] == pytest.approx(0.875, abs=0.03)
+    recorded = {
+        "share": 0.168,
+        **{"inside": 0.58, "inside 25": 0.29, "inside 50": 0.61, "inside 75": 1.0},
+        **{"jaccard 25": 0.16, "jaccard 50": 0.30, "jaccard 75": 0.52},
+        **{"next if label": 0.78, "next if not": 0.04},
+        **{"electrodes": 0.35, "share on electrodes": 0.55},
+    }
+    assert {name: statistics[name] for name in recorded} == pytest.approx(recorded, abs=0.07)
+
+
+def test_the_labels_of_south_are_like_those_of_generous_resections():
+    statistics = simulated(2, "resected")
+    assert statistics["inside"] >= 0.94
+    assert statistics["alone"] == pytest.approx(0.63, abs=0.03)
+    assert statistics["context"] == pytest.approx(0.73, abs=0.03)
+
+
+def test_the_labels_of_west_are_like_those_of_ablated_patients():
+    """The 14 patients of ds004100 with an ablation; their ablations have 6 % of the contacts."""
+    statistics = simulated(3, "resected")
+    assert statistics["alone"] == pytest.approx(0.817, abs=0.04)
+    assert statistics["inside"] == pytest.approx(0.675, abs=0.07)
+    assert statistics["jaccard 50"] == pytest.approx(0.53, abs=0.1)

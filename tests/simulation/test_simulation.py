@@ -23,7 +23,7 @@ from epilens.simulation.files import spell
 from epilens.simulation.implant import make_implant
 from epilens.simulation.patients import make_patients
 from epilens.simulation.shapes import SHAPES, share_out
-from epilens.simulation.zones import MISREAD, make_zones
+from epilens.simulation.zones import make_zones
 
 CENTERS = ("north", "east", "south", "west")
 
@@ -141,25 +141,20 @@ def test_zones_keep_to_the_rule_of_their_center(rule):
     for zone in (zones.onset, zones.soz, zones.resected, zones.annotated):
         assert not (zone & ~implant.good).any()
     assert zones.soz.sum() == zones.onset.sum() > 0
-    assert (zones.onset & ~zones.soz).sum() == round(MISREAD * zones.onset.sum())
 
 
-def test_onset_zone_and_resection_overlap_as_little_as_in_recorded_cohorts():
-    """64 recorded implants: Jaccard median 0.29, quartiles 0.07 and 0.50."""
-    patients = [p for seed in range(3) for p in make_patients(SHAPES["paper"][0], 0, seed)]
-    jaccard = [(p.zones.soz & p.zones.resected).sum() / p.zones.annotated.sum() for p in patients]
-    low, middle, high = np.quantile(jaccard, [0.25, 0.5, 0.75])
-    assert middle == pytest.approx(0.29, abs=0.08)
-    assert low == pytest.approx(0.07, abs=0.08)
-    assert high == pytest.approx(0.50, abs=0.10)
-
-
-def test_a_generous_resection_holds_most_of_the_onset_zone():
-    patients = make_patients(SHAPES["paper"][2], 2, 0)
-    inside = sum((p.zones.soz & p.zones.resected).sum() for p in patients)
-    assert 0.7 < inside / sum(p.zones.soz.sum() for p in patients) < 0.95
-    share = np.mean([p.zones.onset.sum() / p.zones.resected.sum() for p in patients])
-    assert share < 0.5
+@pytest.mark.parametrize("modality", ["SEEG", "ECOG"])
+def test_clinicians_err_at_the_edges_of_the_onset_zone_alone(modality):
+    missed = []
+    for seed in range(20):
+        implant = implant_of(seed=seed, modality=modality)
+        zones = make_zones(np.random.default_rng(seed), implant, "soz", 20)
+        for i in np.flatnonzero(zones.onset != zones.soz):
+            beside = [j for j in (i - 1, i + 1) if 0 <= j < len(implant.shaft)]
+            beside = [j for j in beside if implant.shaft[j] == implant.shaft[i]]
+            assert any(zones.onset[j] != zones.onset[i] for j in beside)
+        missed.append((zones.onset & ~zones.soz).mean() / zones.onset.mean())
+    assert 0.02 < np.mean(missed) < 0.15
 
 
 def test_shafts_have_real_spacing_and_the_onset_zone_is_a_cluster():

@@ -86,7 +86,7 @@ def make_patients(
     channels = share_out(center.channels, rng.uniform(0.6, 1.4, n), np.full(n, 8))
     seizures = _seizure_counts(rng, center)
     # A patient's EZ share varies around the center's; at least two contacts, never most of them.
-    weights = channels * np.exp(rng.normal(0, 0.9, n))
+    weights = channels * np.exp(rng.normal(0, 0.67, n))
     ez = share_out(center.ez_channels, weights, np.full(n, 2), (0.65 * channels).astype(int))
     return [
         _make_patient(center, (seed, center_index, i), _Counts(*map(int, counts)), dynamics)

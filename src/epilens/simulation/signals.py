@@ -31,6 +31,12 @@ PATTERNS: dict[str, tuple[float, tuple[float, ...]]] = {
 
 _SLOW = (1.0, 1.0, 1.0, 1.0, 0.3, 0.0)
 """How much a band belongs to what is below 30 Hz."""
+_FAST = (0.0, 0.0, 0.4, 1.0, 1.0, 0.8)
+"""How much a band belongs to a fast burst."""
+_IRREGULAR = (1.0, 1.0, 0.6, 0.5, 0.5, 0.5)
+"""How much a band takes part in irregular slow waves."""
+_IRREGULAR_S, _SPINDLES_S = 0.1, 0.6
+"""Time constants of the two kinds of changes within seconds."""
 _GRID_HZ = 5.0
 """Envelopes are drawn this finely and interpolated."""
 
@@ -61,6 +67,8 @@ class Physiology:
     slope: Values
     rhythm_hz: Values
     rhythm_size: Values
+    irregular: Values
+    """SD of fast changes of the log amplitude at rest."""
     spikes_per_min: Values
     polarity: Values
     """Which way spikes point: it depends on how a contact lies to its source."""
@@ -133,9 +141,10 @@ def make_physiology(
         onset=onset,
         gain_uv=np.exp(gain),
         slow=np.where(onset, d.onset_slow_sd * rng.normal(), 0.0),
-        slope=rng.normal(2.0, 0.3) + rng.normal(0, 0.2, n) - d.onset_fast * onset,
+        slope=rng.normal(d.slope, 0.3) + rng.normal(0, 0.2, n) - d.onset_fast * onset,
         rhythm_hz=rng.choice([6.0, 9.5, 18.0], n) * np.exp(rng.normal(0, 0.08, n)),
         rhythm_size=rng.exponential(0.3, n),
+        irregular=d.irregular * np.exp(rng.normal(0, d.irregular_sd, n)),
         spikes_per_min=d.spikes * rng.gamma(0.8, 1.25, n) * np.where(onset, d.onset_spikes, 1.0),
         polarity=rng.choice([-1.0, 1.0], n, p=[0.46, 0.54]),
         drive=drive,
@@ -246,16 +255,30 @@ class _Making:
         late = np.clip((grid - s.builds_s) / 6.0, 0, 1)
         profile = p.early[:, None] * (1 - late) + p.late[:, None] * late
         change = on * (s.size[contact] * profile + s.own[contact][:, None])
-        # Restlessness: knots every 8 s, so that windows of several seconds differ.
-        knots = np.arange(grid[0], grid[-1] + 8.0, 8.0)
-        drawn = self.rng.normal(size=(len(change), len(knots)))
-        drawn *= np.array(p.dynamics.restless)[:, None]
-        restless = np.stack([np.interp(grid, knots, v) for v in drawn])
         slow = p.slow[contact] * np.array(_SLOW)[:, None]
         roused = np.clip((grid - 1.0) / 4.0, 0, 1) * np.clip((s.duration_s - grid) / 3.0, 0, 1)
         change = change + p.everywhere[:, None] * roused
         after = np.clip((grid - s.duration_s) / 3.0, 0, 1) * min(s.size[contact], 1.0)
-        return change + restless + slow - 0.7 * after
+        return change + self.background(contact) + slow - 0.7 * after
+
+    def background(self, contact: int) -> Values:
+        """Changes of the log amplitudes that have nothing to do with the seizure, (band, grid)."""
+        d, grid, rng = self.p.dynamics, self.grid, self.rng
+        # Knots every 8 s, so that windows of several seconds differ.
+        knots = np.arange(grid[0], grid[-1] + 8.0, 8.0)
+        drawn = rng.normal(size=(len(d.restless), len(knots))) * np.array(d.restless)[:, None]
+        change = np.stack([np.interp(grid, knots, v) for v in drawn])
+        # A log-normal factor raises the power; what is subtracted keeps the RMS of the contact.
+        size = self.p.irregular[contact] * np.array(_IRREGULAR)[:, None]
+        change += size * _wandering(rng, (len(grid),), _IRREGULAR_S) - size**2
+        spindles = np.array(d.spindles)[:, None]
+        change += spindles * _wandering(rng, change.shape, _SPINDLES_S) - spindles**2
+        for _ in range(rng.poisson(d.bursts * len(grid) / _GRID_HZ / 60)):
+            bands = np.array(_FAST) if rng.random() < 0.5 else np.ones(len(_FAST))
+            away = (grid - rng.uniform(grid[0], grid[-1])) / rng.uniform(0.5, 2.0)
+            burst = d.burst_size * rng.gamma(4.0, 0.25) * np.exp(-(away**4))
+            change += bands[:, None] * burst
+        return change
 
     def drift(self) -> Values:
         """Electrodes drift slowly, before the seizure and in it; on the coarse grid."""
@@ -296,6 +319,14 @@ class _Making:
         if movement := self.seizure.movement[contact]:
             on = _clip((self.t - np.float32(2)) / np.float32(4)) * self.lasts
             x += np.float32(movement) * on * self.split.noise(self.rng, 4.0)
+
+
+def _wandering(rng: Rng, shape: tuple[int, ...], time_s: float) -> Values:
+    """Unit-variance noise on the coarse grid that forgets itself within `time_s`."""
+    keeps = float(np.exp(-1 / (_GRID_HZ * time_s)))
+    drawn = rng.normal(size=shape)
+    drawn[..., 0] /= np.sqrt(1 - keeps**2)
+    return np.sqrt(1 - keeps**2) * scipy.signal.lfilter([1.0], [1.0, -keeps], drawn, axis=-1)
 
 
 def _clip(x: Signal) -> Signal:
@@ -346,7 +377,7 @@ class _Split:
 
     def shape(self, p: Physiology, contact: int) -> Signal:
         """Amplitude spectrum of a contact at rest: 1/f and a rhythm of its own."""
-        power = (self.f + np.float32(0.8)) ** np.float32(-p.slope[contact])
+        power = (self.f + np.float32(p.dynamics.knee_hz)) ** np.float32(-p.slope[contact])
         hz = p.rhythm_hz[contact]
         bump = np.exp(-0.5 * ((self.f - hz) / (0.12 * hz)) ** 2)
         power = power + p.rhythm_size[contact] ** 2 * power.sum() / bump.sum() * bump

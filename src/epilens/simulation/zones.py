@@ -1,7 +1,8 @@
-"""Which contacts seizures start in, and what the people of a center make of it.
+"""Which contacts seizures start in, and which zones the people of a center annotate.
 
-The true onset zone comes first. Clinicians see most of it (`soz`); surgeons take out a region near
-it (`resected`); what a center hands over as the EZ follows its own rule, as in real cohorts.
+The true onset zone comes first. Clinicians annotate it with small errors at its edges (`soz`).
+Surgeons remove a region near it (`resected`). Each center derives its EZ by its own rule. How much
+of these zones overlaps follows recorded patients: `python -m benchmarks labels` measures both.
 """
 
 from __future__ import annotations
@@ -18,12 +19,45 @@ Rng = np.random.Generator
 Rule = Literal["soz", "either", "resected", "ablated"]
 Mask = NDArray[np.bool_]
 
-MISREAD = 0.40
-"""Share of the onset contacts that clinicians miss; as many neighbours are taken instead."""
+READING_ERROR = 0.2
+"""Probability that an end of a run of onset contacts is annotated one contact off."""
 
 
-_SURGERY = {"resected": ((0.1, 0.3), 0.85), "ablated": ((0.6, 1.1), 0.65)}
-"""Size of the onset zone relative to what is taken out, and how much of it is inside."""
+@dataclass(frozen=True)
+class Share:
+    """Distribution of a share over patients: exactly 1 in some, beta-distributed in the others."""
+
+    whole: float
+    """Probability of 1."""
+    mean: float
+    """Mean of the others."""
+    weight: float
+    """Sum of the two beta parameters; the smaller, the more patients differ."""
+
+    def draw(self, rng: Rng) -> float:
+        """Share of one patient."""
+        partial = float(rng.beta(self.mean * self.weight, (1 - self.mean) * self.weight))
+        return 1.0 if rng.random() < self.whole else partial
+
+
+@dataclass(frozen=True)
+class Surgery:
+    """How onset zone and resection of a center relate, after recorded patients."""
+
+    inside: Share
+    """Share of the SOZ that is resected."""
+    soz_of_ez: tuple[Share, Share]
+    """Share of the annotated EZ that is SOZ, where SOZ remains and where all of it is resected."""
+    offset_mm: float
+    """SD of the distance between onset zone and resection, along each axis."""
+
+
+SURGERY: dict[Rule, Surgery] = {
+    "either": Surgery(Share(0.31, 0.43, 2.5), (Share(0.0, 0.65, 2.8), Share(0.0, 0.48, 2.8)), 22.0),
+    "resected": Surgery(Share(0.88, 0.65, 3.0), (Share(0.0, 0.27, 3.9),) * 2, 20.0),
+    "ablated": Surgery(Share(0.43, 0.51, 3.5), (Share(0.2, 0.74, 3.5),) * 2, 5.0),
+}
+"""After ds004100 (36 patients), ds005398 and ds005592, and the 14 of ds004100 with an ablation."""
 
 
 @dataclass(frozen=True)
@@ -33,36 +67,36 @@ class Zones:
     onset: Mask
     """The truth: where the simulated seizures start."""
     soz: Mask
-    """The onset zone as clinicians read it."""
+    """The onset zone as annotated by clinicians."""
     resected: Mask
-    """What was taken out or ablated; empty where the center says nothing about it."""
+    """Resected or ablated; empty where the center does not state it."""
     annotated: Mask
     """The EZ in the center's files."""
 
 
 def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
     """Zones of one patient; exactly `size` contacts are annotated as EZ."""
-    nobody = np.zeros(len(implant.names), bool)
-    # A stream of its own: what people make of an onset must not change the seizures.
+    # A separate stream: annotations must not change the seizures.
     people = rng.spawn(1)[0]
     if rule == "soz":
         onset = _onset(rng, implant, size)
-        soz = _misread(people, implant, onset)
-        return Zones(onset, soz, nobody, soz)
+        soz = annotate(people, implant, onset)
+        return Zones(onset, soz, np.zeros(len(onset), bool), soz)
+    surgery = SURGERY[rule]
+    inside = surgery.inside.draw(rng)
+    within = max(1, round(surgery.soz_of_ez[inside == 1].draw(rng) * size))
     if rule == "either":
-        # Jaccard of onset zone and resection: median 0.29, quartiles 0.07 and 0.50 in 64 implants.
-        overlap = round(float(rng.beta(0.9, 1.9)) * size)
-        only_soz = round((size - overlap) * float(rng.uniform(0.03, 0.25)))
-        onset = _onset(rng, implant, max(1, overlap + only_soz))
-        soz = _misread(people, implant, onset)
-        resected = _resection(people, implant, soz, overlap, size - int(soz.sum()))
-        return Zones(onset, soz, resected, soz | resected)
-    (least, most), inside = _SURGERY[rule]
-    onset = _onset(rng, implant, max(1, round(size * float(rng.uniform(least, most)))))
-    soz = _misread(people, implant, onset)
-    taken = min(size, max(1, round(inside * int(soz.sum()))))
-    resected = _resection(people, implant, soz, taken, size - taken)
-    return Zones(onset, soz, resected, resected)
+        both, n_soz = round(inside * within), within
+        # A patient without any resected contact would not have been operated.
+        both = max(both, 1) if n_soz == size else both
+        n_resected = size - n_soz + both
+    else:
+        most = int(implant.good.sum()) - size + within
+        both, n_soz, n_resected = within, min(round(within / max(inside, 0.2)), most), size
+    onset = _onset(rng, implant, n_soz)
+    soz = annotate(people, implant, onset)
+    resected = _resection(people, implant, soz, (both, n_resected - both), surgery.offset_mm)
+    return Zones(onset, soz, resected, soz | resected if rule == "either" else resected)
 
 
 def _onset(rng: Rng, implant: Implant, size: int) -> Mask:
@@ -81,7 +115,7 @@ def _onset(rng: Rng, implant: Implant, size: int) -> Mask:
         left = size - int(chosen.sum())
         if left <= 0 or not len(contacts):
             continue
-        share = rng.beta(3.4, 1.2) if len(contacts) <= 16 else rng.beta(2.0, 5.0)
+        share = rng.beta(*_electrode_share(implant.modality, len(contacts)))
         k = min(left, max(1, round(share * len(contacts))))
         chosen[contacts[np.argsort(distance[contacts], kind="stable")[:k]]] = True
     rest = np.argsort(np.where(good & ~chosen, distance, np.inf), kind="stable")
@@ -89,33 +123,40 @@ def _onset(rng: Rng, implant: Implant, size: int) -> Mask:
     return chosen
 
 
-def _misread(rng: Rng, implant: Implant, onset: Mask) -> Mask:
-    """Some onset contacts are missed, as many neighbours taken instead."""
-    read = onset.copy()
-    others = implant.good & ~onset
-    swaps = min(round(MISREAD * int(onset.sum())), int(others.sum()))
-    if not swaps:
-        return read
-    read[rng.choice(np.flatnonzero(onset), swaps, replace=False)] = False
-    candidates = _nearest(implant, onset, others)[: 3 * swaps]
-    read[rng.choice(candidates, swaps, replace=False)] = True
-    return read
+def _electrode_share(modality: str, contacts: int) -> tuple[float, float]:
+    """Beta parameters of the onset share of an electrode: strip, depth electrode or grid."""
+    if contacts > 16:
+        return 2.0, 5.0
+    return (2.0, 1.6) if modality == "SEEG" else (3.2, 1.2)
 
 
-def _resection(rng: Rng, implant: Implant, soz: Mask, inside: int, outside: int) -> Mask:
-    """`inside` contacts of the onset zone and `outside` others, around a point near its middle."""
-    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, 32, 3)
+def annotate(rng: Rng, implant: Implant, onset: Mask) -> Mask:
+    """The onset zone as annotated: some of its edge contacts missed, as many beyond them added."""
+    edges = np.flatnonzero(onset & _beside(implant, ~onset))
+    beyond = np.flatnonzero(~onset & implant.good & _beside(implant, onset))
+    swaps = min(int(rng.binomial(len(edges), READING_ERROR)), len(beyond), int(onset.sum()) - 1)
+    annotated = onset.copy()
+    annotated[rng.choice(edges, swaps, replace=False)] = False
+    annotated[rng.choice(beyond, swaps, replace=False)] = True
+    return annotated
+
+
+def _beside(implant: Implant, zone: Mask) -> Mask:
+    """Contacts whose next or previous contact on the same electrode is in the zone."""
+    same = np.diff(implant.shaft) == 0
+    return np.append(same & zone[1:], False) | np.append(False, same & zone[:-1])
+
+
+def _resection(
+    rng: Rng, implant: Implant, soz: Mask, counts: tuple[int, int], offset_mm: float
+) -> Mask:
+    """Contacts of the SOZ and others (`counts`), around a point near the middle of the SOZ."""
+    middle = implant.mm[soz].mean(axis=0) + rng.normal(0, offset_mm, 3)
     distance = np.linalg.norm(implant.mm - middle, axis=1)
-    # A surgeon takes what lies together: contacts of the electrodes with onset count as nearer.
+    # Surgeons remove what lies together: contacts of the electrodes with onset count as nearer.
     distance = distance - 4.0 * np.isin(implant.shaft, implant.shaft[soz])
     resected = np.zeros(len(soz), bool)
-    for among, count in ((soz, inside), (implant.good & ~soz, outside)):
+    for among, count in zip((soz, implant.good & ~soz), counts, strict=True):
         order = np.argsort(np.where(among, distance, np.inf), kind="stable")
         resected[order[: min(count, int(among.sum()))]] = True
     return resected
-
-
-def _nearest(implant: Implant, to: Mask, among: Mask) -> NDArray[np.int_]:
-    """Contacts of `among`, the nearest to any contact of `to` first."""
-    apart = np.linalg.norm(implant.mm[:, None] - implant.mm[to][None], axis=2).min(axis=1)
-    return np.argsort(np.where(among, apart, np.inf), kind="stable")[: int(among.sum())]
