@@ -1,10 +1,11 @@
 """The simulated cohort against measurements of recorded seizures, and against published methods.
 
-Three cohorts of the shape `paper` are written; the contact features of the ECoG-like center are
-computed from its files, against the true onset zone. Training-free scores are judged in the same
-center against the same truth, and on control segments that end before the seizure. The feature
-baselines of the paper run through the protocol on the first cohort, against the EZ that each center
-annotates. PRQ-Net, BCR-Net and CDEL are not among them.
+Three cohorts of the shape `paper` are written. The contact features of the ECoG-like center are
+computed from its files and compared with the onset zone that its clinicians annotate, as recorded
+ones were. Training-free scores are tested in the same center against the same annotation, and on
+control segments that end before the seizure. The feature baselines of the paper run through the
+protocol on the first cohort, against the EZ that each center annotates. Published values are
+printed next to them and are not goals. PRQ-Net, BCR-Net and CDEL are not among them.
 """
 
 from __future__ import annotations
@@ -59,17 +60,21 @@ TRAINING_FREE = {
     "epileptogenicity-index/energy-ratio": (0.66, 0.80),
     "fragility": (0.58, 0.75),
 }
-"""Range of the median AUROC against the onset zone."""
+"""Range of the median AUROC against the annotated onset zone."""
 CONTROL_S = 20.0
 """Control segments pretend that the seizure begins so long before its annotated onset."""
 RATE_HZ = 512.0
 
 
-def features_of_files(root: Path, name: str) -> pd.DataFrame:
-    """Contact features of a center's files, as the published table has them."""
+def features_of_files(root: Path, name: str, zone: str = "is_soz") -> pd.DataFrame:
+    """Contact features of a center's files, as the published table has them.
+
+    zone : column of the truth that becomes `is_soz`: as annotated, or `is_onset` for the truth.
+    """
     recordings = read_bids(root, "simulated")
     truth = pd.read_csv(root / "derivatives/simulation-truth/truth.tsv", sep="\t")
-    onset = {(r.patient, r.channel) for r in truth.itertuples() if r.is_onset}
+    truth = truth[truth[zone] == 1]
+    onset = {*zip(truth["patient"], truth["channel"], strict=True)}
     frames = []
     for patient in recordings.patients:
         for recording in recordings.read(patient):
@@ -124,7 +129,7 @@ def drawn_recordings(
 def in_memory(patient: SimulatedPatient, earlier_s: float) -> Any:
     """Cube and signals of a patient; onset `earlier_s` before the annotated one."""
     plan = Plan()
-    parts = drawn_recordings(patient, patient.name, RATE_HZ, patient.zones.onset, earlier_s)
+    parts = drawn_recordings(patient, patient.name, RATE_HZ, patient.zones.soz, earlier_s)
     return joined(describe(parts, plan), make_signals(parts, plan)), plan
 
 
@@ -138,7 +143,7 @@ def aurocs(item: tuple[SimulatedPatient, str, float]) -> float:
 
 
 def training_free(pool: ProcessPoolExecutor) -> Iterator[dict[str, Any]]:
-    """Median AUROC against the onset zone, in seizures and before them."""
+    """Median AUROC against the annotated onset zone, in seizures and before them."""
     patients = make_patients(EAST, 1, SEEDS[0])
     for method, (low, high) in TRAINING_FREE.items():
         found = np.nanmedian([*pool.map(aurocs, [(p, method, 0.0) for p in patients])])
@@ -156,18 +161,7 @@ def baselines(root: Path) -> Iterator[dict[str, Any]]:
     done = run(plan, open_cohort(root / "cubes"), Runtime(out=root / "runs", jobs=2))
     table = summarise(open_run(done).scores).set_index("method")["auroc"]
     for method, published in PUBLISHED.items():
-        yield row(
-            f"{method}: AUROC, published {published} - 0.05",
-            table[method],
-            "",
-            least=published - 0.05,
-        )
-        yield row(
-            f"{method}: AUROC, published {published} + 0.05",
-            table[method],
-            "",
-            most=published + 0.05,
-        )
+        yield row(f"{method}: AUROC, annotated EZ (published {published})", table[method], "")
 
 
 def measure() -> list[dict[str, Any]]:

@@ -16,43 +16,24 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.real import DEFAULT, Patients, lens, patients_of, read, single_feature
-from benchmarks.seizure_features import FEATURES, auroc, contact_features
+from benchmarks.seizure_features import auroc
+from benchmarks.simulation import features_of_files
 from benchmarks.timing import row
-from epilens.data.bids import read_bids
 from epilens.data.sidecars import datasets_in
 from epilens.evaluation.execution import one_thread
 
 JOBS = 2
-TRUTH = "derivatives/simulation-truth/truth.tsv"
 
 
-def features_of_patient(item: tuple[Path, str]) -> pd.DataFrame:
-    """Contact features of one patient's files, with the true onset zone."""
-    root, name = item
-    recordings = read_bids(root, "simulated")
-    truth = pd.read_csv(root / TRUTH, sep="\t")
-    onset = set(truth.loc[(truth["patient"] == name) & (truth["is_onset"] == 1), "channel"])
-    (patient,) = (p for p in recordings.patients if p.name == name)
-    frames = []
-    for recording in recordings.read(patient):
-        x, mains_hz = recording.signal.astype(np.float64), recording.mains_hz or 60.0
-        values = contact_features(x, recording.fs, -recording.start_s, mains_hz)
-        frame = pd.DataFrame(values, columns=list(FEATURES))
-        frame["channel"] = recording.channels
-        frame["is_soz"] = [channel in onset for channel in recording.channels]
-        frames.append(frame.assign(run=recording.run, patient=name))
-    return pd.concat(frames, ignore_index=True)
+def true_features(root: Path) -> pd.DataFrame:
+    """Contact features of a center's files, labelled by the true onset zone."""
+    return features_of_files(root, root.name, "is_onset")
 
 
 def simulated_patients(cohort: Path) -> Patients:
     """All patients of a simulated cohort."""
-    work = [
-        (root, patient.name)
-        for root in datasets_in(cohort)
-        for patient in read_bids(root, "simulated").patients
-    ]
     with ProcessPoolExecutor(JOBS) as pool:
-        parts = list(pool.map(features_of_patient, work, chunksize=1))
+        parts = list(pool.map(true_features, datasets_in(cohort), chunksize=1))
     return patients_of(pd.concat(parts, ignore_index=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -19,20 +19,28 @@ _SHOWN = {
 }
 
 
-def print_scores(table: pd.DataFrame, caveats: Sequence[str]) -> None:
+def print_scores(
+    table: pd.DataFrame, caveats: Sequence[str], below: Collection[str] | None = None
+) -> None:
     """Mean ± SD over seeds of the main metrics, one row per method; then the caveats.
 
-    The best AUROC comes first; `*` marks the best of each column.
+    The best AUROC comes first; `*` marks the best of each column. If `below` is given, these
+    methods are marked as worse than the first one by more than chance, and `*` is not used.
     """
     rows, best = [], {name: table[name].max() for name in _SHOWN}
     for row in table.sort_values("auroc", ascending=False, kind="stable").to_dict("records"):
         cells = [
-            _cell(row[name], row[f"{name}_sd"]) + ("*" if row[name] == best[name] else "")
+            _cell(row[name], row[f"{name}_sd"])
+            + ("*" if below is None and row[name] == best[name] else "")
             for name in _SHOWN
         ]
-        rows.append([row["method"], *cells, f"{row['ez_fraction_bias']:+.3f}"])
+        mark = "" if below is None or row["method"] not in below else " ↓"
+        rows.append([row["method"] + mark, *cells, f"{row['ez_fraction_bias']:+.3f}"])
+    marks = "*: best of its column"
+    if below is not None:
+        marks = "↓: AUROC below the first method's by more than chance explains"
     print_table(
-        "Patient-equal means ± SD over seeds; *: best of its column",
+        f"Patient-equal means ± SD over seeds; {marks}",
         ["Method", *_SHOWN.values(), "Bias"],
         rows,
         drop=("NEZ-F1", "Acc.", "Bias", "NDCG-EZ"),

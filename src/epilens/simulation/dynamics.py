@@ -21,13 +21,13 @@ class Dynamics:
     """SD of a contact's log gain."""
     field_gain: float = 0.38
     """SD of the part of the log gain that neighbours share."""
-    onset_gain: float = 0.08
+    onset_gain: float = 0.15
     """Log gain that onset contacts have on top, at rest."""
     onset_gain_sd: float = 0.1
     """How much that differs between patients."""
-    onset_slow_sd: float = 1.0
+    onset_slow_sd: float = 0.9
     """How much their activity below 30 Hz differs at rest, between patients."""
-    onset_fast: float = -0.07
+    onset_fast: float = -0.05
     """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f)."""
     slope: float = 2.4
     """Mean exponent of the 1/f spectrum of the background."""
@@ -58,7 +58,7 @@ class Dynamics:
     general: float = -0.7
     """Drive of contacts outside the onset zone; the larger, the more of them take part."""
     general_sd: float = 0.55
-    onset_drive: float = 1.85
+    onset_drive: float = 1.78
     """Drive of onset contacts on top."""
     onset_drive_sd: float = 0.02
     """How much that differs between patients."""
@@ -68,7 +68,7 @@ class Dynamics:
     """Distance over which that fades."""
     lasting: float = 0.62
     """SD of the drive that contacts have in all seizures of a patient, alike in neighbours."""
-    contact: float = 0.18
+    contact: float = 0.22
     """The same, of each contact by itself."""
     passing: float = 1.0
     """SD of the drive that it has in one seizure."""
@@ -79,9 +79,9 @@ class Dynamics:
     """Distance over which neighbours have that in common."""
     share: float = 0.5
     """Share of the drive's variance that all contacts of an electrode have in common."""
-    early: Bands = (-0.38, -0.28, 0.1, 1.0, 1.1, 0.95)
+    early: Bands = (-0.42, -0.32, 0.06, 1.04, 1.18, 0.9)
     """Size by band in the first seconds, after the drive."""
-    late: Bands = (0.22, 0.28, 0.3, 0.68, 0.6, 0.5)
+    late: Bands = (0.36, 0.4, 0.35, 0.66, 0.58, 0.48)
     """Size by band once the seizure has built up."""
     own: Bands = (0.7, 0.55, 0.5, 0.08, 0.08, 0.2)
     """SD of a contact's own change in one band, onset contact or not."""
@@ -94,7 +94,7 @@ class Dynamics:
 
     spikes: float = 0.3
     """Spikes per minute at rest outside the onset zone."""
-    onset_spikes: float = 24.0
+    onset_spikes: float = 22.0
     """Factor on it in the onset zone."""
     spike_size: float = 5.2
     """In units of the contact's RMS."""

@@ -54,8 +54,10 @@ class Surgery:
 
 SURGERY: dict[Rule, Surgery] = {
     "either": Surgery(Share(0.31, 0.43, 2.5), (Share(0.0, 0.65, 2.8), Share(0.0, 0.48, 2.8)), 22.0),
-    "resected": Surgery(Share(0.88, 0.65, 3.0), (Share(0.0, 0.27, 3.9),) * 2, 20.0),
-    "ablated": Surgery(Share(0.43, 0.51, 3.5), (Share(0.2, 0.74, 3.5),) * 2, 5.0),
+    "resected": Surgery(
+        Share(0.88, 0.65, 3.0), (Share(0.0, 0.27, 3.9), Share(0.0, 0.27, 3.9)), 20.0
+    ),
+    "ablated": Surgery(Share(0.43, 0.51, 3.5), (Share(0.2, 0.74, 3.5), Share(0.2, 0.74, 3.5)), 5.0),
 }
 """After ds004100 (36 patients), ds005398 and ds005592, and the 14 of ds004100 with an ablation."""
 
