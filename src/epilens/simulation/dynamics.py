@@ -63,7 +63,7 @@ class Dynamics:
     onset_drive_sd: float = 0.02
     """How much that differs between patients."""
     spread: float = 0.35
-    """Drive of contacts just beside the onset zone on top."""
+    """Additional drive of contacts next to the onset zone: propagation."""
     spread_mm: float = 15.0
     """Distance over which that fades."""
     lasting: float = 0.62
@@ -111,7 +111,7 @@ class Dynamics:
     drift: float = 0.5
     """Slow drifts of every contact, 7 to 50 s long; RMS of the contact."""
     lead_s: float = 3.0
-    """How long the seizure has begun before the annotated mark, typically."""
+    """How long before the annotated onset the seizure starts, typically."""
     lead_sd_s: float = 4.0
 
 

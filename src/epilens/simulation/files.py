@@ -1,4 +1,4 @@
-"""Simulated patients → BIDS files, each center in its own hand.
+"""Simulated patients → BIDS files, by the conventions of each center.
 
 Everything is a function of the patient, so files can be written in any order by any process and
 are the same bytes for the same seed.
@@ -27,16 +27,16 @@ _TASK = "task-ictal"
 _DAY, _CLOCK = date(1985, 1, 1), time(0, 0, 0)
 _BOM = "\ufeff"
 _RULES = {
-    "soz": "the onset zone as the simulated clinicians read it",
-    "either": "the onset zone as the simulated clinicians read it, or resected",
+    "soz": "the onset zone as annotated by the simulated clinicians",
+    "either": "the onset zone as annotated by the simulated clinicians, or resected",
     "resected": "resected by the simulated surgeons",
     "ablated": "target of the simulated ablation",
 }
-"""What each center calls the EZ."""
+"""How each center defines the EZ."""
 
 
 def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -> None:
-    """What stands at the top of a center's dataset: description, participants, labels, truth."""
+    """Top-level files of a center's dataset: description, participants, labels, truth."""
     folder.mkdir(parents=True)
     _json(
         folder / "dataset_description.json",
@@ -148,13 +148,13 @@ def _participants(folder: Path, center: Center, patients: Sequence[SimulatedPati
 
 
 def _channels(
-    path: Path, patient: SimulatedPatient, run: SimulatedRun, there: Sequence[int]
+    path: Path, patient: SimulatedPatient, run: SimulatedRun, recorded: Sequence[int]
 ) -> None:
     implant, center = patient.implant, patient.center
     columns = ["name", "type", "units", "low_cutoff", "high_cutoff", "sampling_frequency", "status"]
     extra = {"status": ["status_description"], "sheet": []}.get(center.labels, [center.labels])
     rows = []
-    for i in there:
+    for i in recorded:
         status = "good" if implant.good[i] else "bad"
         label = _label_cell(patient, i)
         rows.append(
@@ -209,11 +209,11 @@ def _annotations(patient: SimulatedPatient, run: SimulatedRun) -> list[tuple[flo
 
 def _electrodes(place: Path, stem: str, patient: SimulatedPatient) -> None:
     center, implant = patient.center, patient.implant
-    known = np.random.default_rng([*patient.seed, 2]).random(len(implant.names)) > 0.03
-    known &= center.space != "Other"
+    has_position = np.random.default_rng([*patient.seed, 2]).random(len(implant.names)) > 0.03
+    has_position &= center.space != "Other"
     size = 5.0 if implant.modality == "SEEG" else 4.2
     rows = [
-        (spell(patient, i), *(implant.mm[i] if known[i] else ("n/a",) * 3), size)
+        (spell(patient, i), *(implant.mm[i] if has_position[i] else ("n/a",) * 3), size)
         for i in range(len(implant.names))
     ]
     stem = f"{stem}_space-{center.space}"
@@ -279,7 +279,7 @@ def _timeless(book: Any) -> bytes:
 
 
 def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -> None:
-    """What really is in the EZ; methods never read it."""
+    """True onset zone and onsets; methods never read them."""
     tree = {
         "Name": f"Truth of {center.title}",
         "BIDSVersion": "1.10.0",
@@ -289,8 +289,8 @@ def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -
     _json(folder / "dataset_description.json", tree)
     about = {
         "is_onset": "Simulated seizures start here: the truth",
-        "is_soz": "Onset zone as the simulated clinicians read it",
-        "is_resected": "Taken out or ablated by the simulated surgeons",
+        "is_soz": "Onset zone as annotated by the simulated clinicians",
+        "is_resected": "Resected or ablated by the simulated surgeons",
         "is_annotated_ez": f"The EZ in the center's files: {_RULES[center.rule]}",
         "region": "What the electrode is aimed at",
         "pattern": "Onset pattern of the patient's seizures",
@@ -304,18 +304,18 @@ def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -
         for i in np.flatnonzero(p.implant.good)
     ]
     _tsv(folder / "truth.tsv", ["patient", "channel", *about], rows)
-    told = {
+    columns = {
         "annotated_s": "Onset as annotated, in the recording",
-        "true_s": "When the seizure really begins",
+        "true_s": "When the seizure starts",
         "oddity": "What is odd about the run",
     }
-    _json(folder / "onsets.json", {name: {"Description": text} for name, text in told.items()})
+    _json(folder / "onsets.json", {name: {"Description": text} for name, text in columns.items()})
     onsets = [
         (p.name, r.number, r.onset_s, round(r.onset_s - r.lead_s, 3), r.oddity or "n/a")
         for p in patients
         for r in p.runs
     ]
-    _tsv(folder / "onsets.tsv", ["patient", "run", *told], onsets)
+    _tsv(folder / "onsets.tsv", ["patient", "run", *columns], onsets)
 
 
 def _heart(samples: int, fs: float) -> Signal:

@@ -26,7 +26,7 @@ from epilens.simulation.signals import (
 from epilens.simulation.zones import Zones, make_zones
 
 Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
-"""Nobody annotated it; it is cut just before, or soon after onset; it is there twice."""
+"""Without annotated onset; cut just before or soon after onset; stored twice."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SimulatedRun:
     onset_s: float
     """As annotated, in the recording."""
     lead_s: float
-    """How long before that mark the seizure has really begun; negative: the mark is early."""
+    """How long before the annotated onset the seizure starts; negative: annotated too early."""
     duration_s: float
     oddity: Oddity
     lacks: tuple[int, ...]
@@ -63,7 +63,7 @@ class SimulatedPatient:
     engel: str
 
     def signal(self, run: SimulatedRun) -> Signal:
-        """Signal of one run, (contact, time) in µV; contacts that it lacks are still there."""
+        """Signal of one run, (contact, time) in µV, of all contacts, also those that it lacks."""
         drawn = run.repeats or run.number
         rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, drawn]))
         seizure = make_seizure(rng, self.implant, self.physiology)
@@ -163,8 +163,8 @@ def _with_gaps(
     rng: np.random.Generator, run: SimulatedRun, among: NDArray[np.bool_]
 ) -> SimulatedRun:
     """The last run of a patient lacks a few contacts: a plug was pulled."""
-    there = np.flatnonzero(among)
-    lacks = rng.choice(there, min(len(there), int(rng.integers(0, 3))), replace=False)
+    candidates = np.flatnonzero(among)
+    lacks = rng.choice(candidates, min(len(candidates), int(rng.integers(0, 3))), replace=False)
     return replace(run, lacks=tuple(map(int, lacks)))
 
 

@@ -34,7 +34,7 @@ class Center:
     file_format: Literal["edf", "brainvision"]
     labels: Labels
     rule: Rule
-    """What the center calls the EZ."""
+    """How the center defines the EZ."""
     naming: Literal["plain", "eeg-ref", "padded", "prime"]
     space: str
     gain: float
