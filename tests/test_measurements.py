@@ -100,12 +100,12 @@ def judged(is_ez):
     return frame.assign(p_nez=np.random.default_rng(0).random(len(frame)))
 
 
-def test_who_knows_the_onset_zone_ranks_its_surroundings_and_nothing_else():
-    near = standing.knows_the_onset_zone(judged(lambda name, _: name in {"A2", "A3", "A4", "A5"}))
+def test_an_oracle_that_knows_the_onset_zone_ranks_its_surroundings_and_nothing_else():
+    near = standing.oracle(judged(lambda name, _: name in {"A2", "A3", "A4", "A5"}))
     assert standing.mean_auroc(near, "is_ez") == 1
     assert standing.covering(near)[1] < 0.5
     rng = np.random.default_rng(1)
-    by_chance = standing.knows_the_onset_zone(judged(lambda *_: rng.random() < 0.3))
+    by_chance = standing.oracle(judged(lambda *_: rng.random() < 0.3))
     assert abs(standing.mean_auroc(by_chance, "is_ez") - 0.5) < 0.2
 
 
