@@ -1,8 +1,8 @@
-"""Where one machine is not enough: the same work on a Dask cluster, named by one word.
+"""The same work on a Dask cluster, for more than one machine can do.
 
-`local:4` starts four workers here, `tcp://scheduler:8786` uses a cluster that runs, `slurm:FILE`,
-`pbs:FILE` and `sge:FILE` ask a batch system for workers by a small TOML profile. Dask schedules,
-tries again and shows its dashboard; what is computed, and every byte of it, is the same as here.
+`local:4` starts four workers on this machine, `tcp://scheduler:8786` uses a running cluster, and
+`slurm:FILE`, `pbs:FILE` and `sge:FILE` request workers from a batch system by a small TOML profile.
+Dask schedules, retries and shows its dashboard; the results are the same to the byte.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 RETRIES = 2
-"""How often work is tried again after its worker was lost."""
+"""How often an item is tried again after its worker was lost."""
 PATIENCE_S, _PROBE_S = 300.0, 10.0
-"""How long a lost scheduler is waited for, and one that was never seen."""
+"""How long to wait for a scheduler that was lost, and for the first connection."""
 BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster"}
 _SETTINGS = {
     # Arrays live outside of what Dask manages: a worker that spills would only write its results.
@@ -48,7 +48,7 @@ _SETTINGS = {
 
 
 class Profile(BaseModel):
-    """What a batch system is asked for: one worker with one thread in each job."""
+    """Request to a batch system: one worker with one thread in each job."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,9 +56,9 @@ class Profile(BaseModel):
     memory: str = "4GB"
     walltime: str = "01:00:00"
     lifetime_s: Annotated[float, Field(gt=0)] = 3300.0
-    """A worker ends by itself after this, before the walltime does it in the middle of a piece."""
+    """A worker ends by itself after this time, before the walltime ends it within an item."""
     stagger_s: Annotated[float, Field(ge=0)] = 240.0
-    """So much earlier or later, so that not all end at once."""
+    """Random shift of the lifetime, so that not all workers end at once."""
     queue: str | None = None
     account: str | None = None
     python: str | None = None
@@ -69,7 +69,7 @@ class Profile(BaseModel):
 
 @contextmanager
 def on_cluster(where: str) -> Generator[Client | None]:
-    """Everything that `map_jobs` is given inside runs there; '' is here."""
+    """Run the jobs that are handed out inside on a cluster; '' leaves the executor as it is."""
     if not where:
         yield None
         return
@@ -87,7 +87,7 @@ def on_cluster(where: str) -> Generator[Client | None]:
 
 @contextmanager
 def progress_on(where: str, description: str) -> Generator[Progress]:
-    """A bar for work that is done there; of a cluster it shows how many workers there are."""
+    """Show a progress bar; for a cluster it includes the number of workers."""
     with on_cluster(where) as client:
         workers = None if client is None else Workers(client)
         with progress(description, workers) as tick:
@@ -95,27 +95,27 @@ def progress_on(where: str, description: str) -> Generator[Progress]:
 
 
 class Workers:
-    """Tells how many workers a cluster has: what was last heard. It never waits for an answer."""
+    """Number of workers of a cluster as last reported; it never waits for an answer."""
 
     def __init__(self, client: Client):
         self._client = client
         self._count = int(client.scheduler_info(n_workers=0)["n_workers"])
-        self._asked: Answer[dict[str, Any]] | None = None
+        self._answer: Answer[dict[str, Any]] | None = None
         self._last_s = time.monotonic()
 
     def __call__(self) -> int:
-        """How many there were a second ago."""
-        if self._asked is not None and self._asked.done():
+        """Return the number of workers, at most a second old."""
+        if self._answer is not None and self._answer.done():
             with suppress(Exception):  # a scheduler that is gone for a while
-                self._count = int(self._asked.result()["n_workers"])
-            self._asked = None
-        if self._asked is None and time.monotonic() > self._last_s + 1:
+                self._count = int(self._answer.result()["n_workers"])
+            self._answer = None
+        if self._answer is None and time.monotonic() > self._last_s + 1:
             self._last_s = time.monotonic()
             scheduler, loop = self._client.scheduler, self._client.loop
             if scheduler is not None and loop is not None:
-                question = scheduler.identity(n_workers=0)
+                identity = scheduler.identity(n_workers=0)
                 on: Any = loop
-                self._asked = asyncio.run_coroutine_threadsafe(question, on.asyncio_loop)
+                self._answer = asyncio.run_coroutine_threadsafe(identity, on.asyncio_loop)
         return self._count
 
 
@@ -127,7 +127,7 @@ def submit(
 ) -> Iterator[tuple[Item, Result | WorkerError]]:
     """Items with their results as they are ready; a `WorkerError` where workers were lost on it.
 
-    What a scheduler had when it was lost is handed out again when it is back.
+    Items that a scheduler had when it was lost are handed out again when it is back.
     """
     from distributed import as_completed
 
@@ -141,8 +141,8 @@ def submit(
             handed[future] = item
             results.add(future)
 
-    # One piece a worker: a scheduler that is told of a million would be full, and when a worker is
-    # lost, Dask blames all that waits for it. Their number is not asked for at every piece.
+    # One item per worker: a million would fill the scheduler, and when a worker is lost, Dask
+    # blames all items that wait for it. The number of workers is not requested for every item.
     workers = Workers(client)
     hand_out(max(1, workers()))
     for future in results:
@@ -164,7 +164,7 @@ def _at_worker(work: Callable[[Item], Result], item: Item) -> Result:
 
 
 def _wait_for_scheduler(client: Client) -> None:
-    """The client connects again by itself, for as long as it was told to."""
+    """Wait while the client tries to connect again, up to its timeout."""
     while client.status == "connecting":
         time.sleep(0.2)
     if client.status != "running":
@@ -283,7 +283,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def _batch(kind: str, profile: Profile) -> Any:
-    """Workers from a batch system; jobs end by themselves before their walltime."""
+    """Workers from a batch system; their jobs end before the walltime."""
     try:
         import dask_jobqueue
     except ImportError:
@@ -296,7 +296,7 @@ def _batch(kind: str, profile: Profile) -> Any:
 
 
 def batch_settings(profile: Profile) -> dict[str, Any]:
-    """What dask-jobqueue is told."""
+    """Settings for dask-jobqueue."""
     given = profile.model_dump(exclude={"workers", "lifetime_s", "stagger_s"}, exclude_none=True)
     lists = ("job_extra_directives", "job_script_prologue")
     given |= {name: list(given[name]) for name in lists}

@@ -1,8 +1,8 @@
 """The protocol: the only loop over method × seed × fold.
 
-A finished cell is a folder keyed by a digest of just what its numbers come from (cubes, settings,
-code, split, plan), so adding a method reruns nothing, a changed setting or line of code reruns what
-depends on it, and a killed run resumes to the same result.
+A finished cell is a folder keyed by a digest of what its numbers come from (cubes, settings, code,
+split, plan). Adding a method reruns nothing, a changed setting or line of code reruns what depends
+on it, and a killed run resumes to the same result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from epilens.plan import Plan, Runtime
 
 @dataclass(frozen=True)
 class Members:
-    """Labelled patients of a cohort: what a run must know of them without reading their arrays."""
+    """Labelled patients of a cohort, by the attributes of their cubes alone."""
 
     about: Mapping[str, dict[str, Any]]
     """Key, center, and whether it is simulated, by patient."""
@@ -159,7 +159,7 @@ def _begin(
 ) -> None:
     """Plan, split and cohort; a run refuses to go on with another cohort or split.
 
-    Where what it began with is damaged, it is written anew: cells know what they were made from.
+    Damaged files of the start are written again: cells record what they were made from.
     """
     digests = {
         "split_digest": split_digest(split),
@@ -185,7 +185,7 @@ def _begin(
 def cell_inputs(
     method: str, seed: int, plan: Plan, rows: pd.DataFrame, keys: Mapping[str, str]
 ) -> dict[str, Any]:
-    """All that the numbers of a cell come from, as plain JSON; its digest is the cell's key.
+    """Everything that the numbers of a cell come from, as plain JSON; its digest is the key.
 
     rows : of the split, for one fold. keys : of what the method reads of each patient.
     """
