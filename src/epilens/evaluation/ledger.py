@@ -18,7 +18,7 @@ COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]
 
 
 def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
-    """The ledger itself, if it keeps the rules."""
+    """The ledger itself, if it is valid; otherwise an error that names the first problem."""
     missing = [name for name in COLUMNS if name not in ledger]
     if missing:
         raise LedgerError(f"{who}: expected columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
@@ -64,7 +64,7 @@ def _check_leaks(ledger: pd.DataFrame, who: str) -> None:
 
 
 def write_ledger(ledger: pd.DataFrame, path: str | Path) -> Path:
-    """Write a checked ledger as parquet, whole or not at all."""
+    """Check a ledger and write it atomically as parquet."""
     content = io.BytesIO()
     check_ledger(ledger, str(path)).to_parquet(content, index=False, write_page_checksum=True)
     return write_bytes_atomically(path, content.getvalue())

@@ -1,4 +1,4 @@
-"""How like a training cohort a patient is, in its evidence and its scores; seizures known again."""
+"""Distance of a patient from a training cohort, and fingerprints that detect its seizures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FARTHEST = 20.0
 
 @dataclass(frozen=True)
 class Likeness:
-    """How far a patient lies from the middle of the training cohort, and why."""
+    """Distance of a patient from the middle of the training cohort, and what causes it."""
 
     what: str
     distance: float
@@ -40,7 +40,7 @@ class Likeness:
 
     @property
     def unlike(self) -> bool:
-        """Farther out than nearly all of the cohort's own patients."""
+        """Whether it is farther away than nearly all of the cohort's own patients."""
         return self.distance > self.limit
 
 
@@ -96,7 +96,7 @@ def evidence_summary(cube: xr.Dataset) -> Floats:
 
 
 def _mean_where(x: NDArray[Any], where: Bools) -> Floats:
-    """Mean over seizures and windows (the first two axes) where told; 0 where there is none."""
+    """Mean over the selected seizures and windows (the first two axes); 0 where there is none."""
     n = np.maximum(where.sum(axis=(0, 1)), 1)
     return np.where(where, x, 0).sum(axis=(0, 1)) / n
 
@@ -146,7 +146,7 @@ def usual_limit(distances: Sequence[float]) -> float:
 
 
 def contact_keys(cube: xr.Dataset) -> list[list[str]]:
-    """Digests of the contacts of each seizure, (seizure, contact): known again, they say nothing.
+    """One-way fingerprints of the contacts of each seizure (seizure, contact).
 
     Of each contact by itself, so that others may be missing or bad; of means to five digits, so
     that the last bits of a machine do not matter.

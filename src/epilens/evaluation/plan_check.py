@@ -1,4 +1,4 @@
-"""What a plan names must be there: methods, descriptors, and the files of its tables."""
+"""Check that what a plan names exists: methods, descriptors, and the files of its tables."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from epilens.plan import Plan
 
 
 def check_names(plan: Plan, who: str) -> None:
-    """Refuse a method or descriptor that nobody has, with the nearest that there is."""
-    for kind, names, known in (
+    """Raise an error for an unknown method or descriptor, with the nearest known name."""
+    for kind, names, registry in (
         ("methods", plan.methods, METHODS),
         ("descriptors", plan.descriptors, DESCRIPTORS),
     ):
         for name in names:
-            if name not in known:
+            if name not in registry:
                 raise PlanError(
                     f"{who}: {kind}: expected a row of `epilens list {kind}`, found {name!r}. "
-                    f"{did_you_mean(name, known)}"
+                    f"{did_you_mean(name, registry)}"
                 )
 
 
 def lacking(plan: Plan) -> list[str]:
-    """What the plan can be read without, but not be run without; one sentence each."""
+    """What is missing to run the plan; one sentence each."""
     sentences = []
     for name in plan.methods:
         method = METHODS[name]

@@ -1,7 +1,7 @@
-"""A run on disk: this module and `cell_folder` alone know where its files are.
+"""The folder of an evaluation run; only this module and `cell_folder` know its file names.
 
 RUN/
-plan.toml  split.csv  run.json       what it began with: resolved plan, split, cohort
+plan.toml  split.csv  run.json       resolved plan, split and cohort
 ledger.parquet                       all methods
 cells/METHOD/seed-S_fold-F/          ledger, history, checkpoint, cell.json; threshold_scores
                                      where the method chose its threshold on others
@@ -61,12 +61,12 @@ class Run:
     """The leave-one-center-out run of the same cohort."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Where it is: whoever it is sent to reads its files there, they do not travel."""
+        """Paths alone: a process that receives the run reads its files itself."""
         return {"folder": self.folder, "cubes": self.cubes, "loco": self.loco}
 
     def cell(self, method: str, seed: int, fold: str) -> CellFolder:
         """The cell of a method, seed and fold; a center's name can be a fold."""
-        # Names of centers come from files: what could lead elsewhere is spelt out.
+        # Names of centers come from files: characters that could leave the folder are escaped.
         place = quote(f"seed-{seed}_fold-{fold}", safe=" ()+,-.")
         return CellFolder(self.folder / "cells" / method.replace("/", "--") / place)
 
@@ -167,21 +167,21 @@ class Run:
 
     @property
     def leaves_centers_out(self) -> bool:
-        """Whether it holds out one center at a time."""
+        """Whether it leaves out one center at a time."""
         return self.plan.splits.kind == "leave-one-center-out"
 
     @property
     def caveats(self) -> list[str]:
-        """What must be said wherever its results are shown."""
-        said = []
+        """Sentences that must accompany its results wherever they are shown."""
+        sentences = []
         if self.setting.get("smoke"):
-            said.append(
+            sentences.append(
                 "Smoke plan, below the paper's budget: it shows that every step works, and "
                 "judges no method."
             )
         if self.simulated:
-            said.append("Simulated patients: nothing here is clinical evidence.")
-        return [*said, "For research, not for diagnosis."]
+            sentences.append("Simulated patients: nothing here is clinical evidence.")
+        return [*sentences, "For research, not for diagnosis."]
 
     @cached_property
     def cohort(self) -> Cohort:
@@ -215,18 +215,18 @@ class Run:
         write_atomically(self.folder / _SUBSETS, json.dumps(drawn, indent=1) + "\n")
 
     def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
-        """Write down what a cell cost. Not in its folder: the same cell has the same bytes."""
+        """Record the processor time of a cell; outside its folder, whose bytes stay the same."""
         path, place = self.folder / _TIMES, quote(fold, safe=" ")
         with as_storage_error(path), path.open("a", encoding="utf-8") as file:
             file.write(to_tsv([method, str(seed), place, f"{processor_s:.2f}"], ()))
 
     @property
     def times(self) -> pd.DataFrame:
-        """Processor seconds of the cells; of one that was made again, the last ones."""
+        """Processor seconds of the cells; the last value of a cell that was run again."""
         path, columns = self.folder / _TIMES, ["method", "seed", "fold", "processor_s"]
         if not path.exists():
             return pd.DataFrame(columns=columns)
-        # Half a line, left by a kill, is left out.
+        # A kill can leave half a line, which is skipped.
         frame = pd.read_csv(path, sep="\t", names=columns, dtype=str, on_bad_lines="skip")
         for name in ("seed", "processor_s"):
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
@@ -247,12 +247,12 @@ class Run:
 
     @property
     def began(self) -> bool:
-        """Whether there is a run to go on with."""
+        """Whether there is a run to resume."""
         return (self.folder / _SETTING).exists()
 
     @property
     def begun_with(self) -> Mapping[str, Any]:
-        """`run.json` of a run to go on with; empty where there is none, or a damaged one."""
+        """`run.json` of a run to resume; empty where it is missing or damaged."""
         try:
             return self.setting
         except LedgerError:
@@ -260,7 +260,7 @@ class Run:
 
     @property
     def methods_before(self) -> list[str]:
-        """Methods of a run to go on with, from its plan or, where that is damaged, its ledger."""
+        """Methods of a run to resume, from its plan or, where that is damaged, its ledger."""
         try:
             if (self.folder / _PLAN).exists() and self.plan.digest == self.setting["plan_digest"]:
                 return list(self.plan.methods)
@@ -286,7 +286,7 @@ class Run:
         write_ledger(ledger, self.folder / _LEDGER)
 
     def check_finished(self) -> None:
-        """Refuse a folder that is no finished run."""
+        """Raise an error unless the folder is a finished run."""
         for name in (_SETTING, _PLAN, _SPLIT, _LEDGER):
             if not (self.folder / name).exists():
                 raise LedgerError(
@@ -346,24 +346,24 @@ def open_run(
 
 
 def _remembered(run: Run) -> Path | None:
-    """Where the cubes were when the run was made, if they still are there."""
-    told_place = str(run.setting.get("cubes") or "?")
+    """Where the cubes were when the run was made, if they are still there."""
+    recorded = str(run.setting.get("cubes") or "?")
     if origin_of(run.folder):
-        return download_relative(run.folder, told_place)
-    place = run.folder / told_place
+        return download_relative(run.folder, recorded)
+    place = run.folder / recorded
     return place if place.is_dir() else None
 
 
 def place_from(folder: Path, cubes: Path) -> str:
-    """Where cubes are, seen from a run's folder; '' where only a whole path would tell.
+    """Path of the cubes relative to a run's folder; '' where only an absolute path exists.
 
-    Names of people stand in whole paths.
+    Absolute paths can contain names of people.
     """
     if (between_stores := relative_origin(folder, cubes)) is not None:
         return between_stores
-    here, there = folder.resolve(), cubes.resolve()
-    shared = [one for one, other in zip(here.parts, there.parts, strict=False) if one == other]
-    return Path(os.path.relpath(there, here)).as_posix() if len(shared) > 1 else ""
+    start, target = folder.resolve(), cubes.resolve()
+    shared = [a for a, b in zip(start.parts, target.parts, strict=False) if a == b]
+    return Path(os.path.relpath(target, start)).as_posix() if len(shared) > 1 else ""
 
 
 def _beside(run: Run) -> Run | None:

@@ -36,16 +36,20 @@ def stratified_folds(
     rows = []
     for fold in range(folds):
         outside = {p: c for p, c in centers.items() if test_fold[p] != fold}
-        held = _stratified_share(outside, validation, rng)
+        validating = _stratified_share(outside, validation, rng)
         rows += [
-            (str(fold), "test" if test_fold[p] == fold else "validation" if p in held else "fit", p)
+            (
+                str(fold),
+                "test" if test_fold[p] == fold else "validation" if p in validating else "fit",
+                p,
+            )
             for p in _sorted(centers)
         ]
     return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
 
 
 def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: int) -> pd.DataFrame:
-    """One fold per center: it is tested, and absent from every decision."""
+    """One fold per center, which is held out of fitting and of every decision."""
     names = _sorted(centers.values())
     if len(names) < 2:
         raise SplitError(f"splits: expected two or more centers, found {len(names)}. Use folds.")
@@ -53,16 +57,16 @@ def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: in
     rows = []
     for center in names:
         outside = {p: c for p, c in centers.items() if c != center}
-        held = _stratified_share(outside, validation, rng)
+        validating = _stratified_share(outside, validation, rng)
         rows += [
-            (center, "test" if c == center else "validation" if p in held else "fit", p)
+            (center, "test" if c == center else "validation" if p in validating else "fit", p)
             for p, c in ((p, centers[p]) for p in _sorted(centers))
         ]
     return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
 
 
 def _sorted(names: Iterable[str]) -> list[str]:
-    """One order for any mapping: natural, then by spelling (sub-1 and sub-01 are two)."""
+    """Natural order, then by spelling: sub-1 and sub-01 are two patients."""
     return sorted(set(names), key=lambda name: (natural(name), name))
 
 
@@ -101,7 +105,7 @@ def read_split(path: str | Path, centers: Mapping[str, str]) -> pd.DataFrame:
 def check_split(
     split: pd.DataFrame, centers: Mapping[str, str], who: str = "split"
 ) -> pd.DataFrame:
-    """The split itself, if it is one; else who overlaps, who is missing, who is unknown."""
+    """The split itself, if it is valid; otherwise an error that names the patients."""
     unknown = sorted(set(split["patient"]) - set(centers))
     wrong = sorted(set(split["partition"]) - set(PARTITIONS))
     if unknown:
@@ -128,7 +132,7 @@ def check_split(
 
 
 def split_digest(split: pd.DataFrame) -> str:
-    """Digest of a split, whatever the order of its rows."""
+    """Digest of a split; the order of its rows does not matter."""
     rows = sorted(
         map(tuple, split[["fold", "partition", "patient"]].astype(str).to_numpy().tolist())
     )
