@@ -17,6 +17,7 @@ from trees import (
     ONSET_S,
     assert_one_clear_line,
     channel_rows,
+    codes,
     edit,
     epilens,
     folder,
@@ -395,7 +396,7 @@ def test_a_name_that_the_file_has_twice_is_left_out(tmp_path):
     recordings = read_bids(tmp_path)
     [recording] = recordings
     assert recording.channels == ("A1",)
-    assert whys(recordings, channel="A2") == ["is in channels.tsv but not in the file"]
+    assert codes(recordings, channel="A2") == ["channel-not-in-file"]
 
 
 def test_a_recording_of_zero_length_is_an_audit_row(two_runs):
@@ -429,7 +430,7 @@ def test_a_truncated_fif_is_an_audit_row(two_runs):
 def test_signals_that_are_all_constant_are_noted(tmp_path):
     recordings = read_bids(write_tree(tmp_path, data=np.zeros((6, 16000))))
     assert len(list(recordings)) == 1
-    assert whys(recordings, what="channel") == ["signal is flat"] * 6
+    assert codes(recordings, what="channel") == ["channel-quality"] * 6
 
 
 def test_signals_that_are_all_nan_are_noted(tmp_path):
@@ -437,7 +438,7 @@ def test_signals_that_are_all_nan_are_noted(tmp_path):
     [recording] = recordings
     assert recording.missing is not None
     assert recording.missing.all()
-    assert whys(recordings, what="channel").count("signal is non-finite") == 6
+    assert [row.found for row in recordings.rows].count("non-finite") == 6
 
 
 def test_a_damaged_file_without_events_is_an_audit_row(two_runs):
@@ -454,28 +455,28 @@ def test_a_name_that_is_listed_twice_is_left_out(tmp_path):
     recordings = read_bids(write_tree(tmp_path, channels=rows))
     [recording] = recordings
     assert recording.channels == ("A1", "A2", "A4", "B1", "B2")
-    assert whys(recordings, channel="A3") == ["channels.tsv lists this name more than once"] * 2
+    assert codes(recordings, channel="A3") == ["channel-name"] * 2
 
 
 def test_a_channel_without_a_name_is_left_out(tmp_path):
     rows = [*channel_rows(), *channel_rows(["n/a"])]
     recordings = read_bids(write_tree(tmp_path, channels=rows))
     assert recordings.patients[0].channels == NAMES
-    assert whys(recordings, what="channel") == ["channels.tsv gives no name"]
+    assert codes(recordings, what="channel") == ["channel-name"]
 
 
 def test_a_channel_that_the_file_does_not_have_is_an_audit_row(tmp_path):
     recordings = read_bids(write_tree(tmp_path, channels=channel_rows((*NAMES, "C7"))))
     [recording] = recordings
     assert recording.channels == NAMES
-    assert whys(recordings, channel="C7") == ["is in channels.tsv but not in the file"]
+    assert codes(recordings, channel="C7") == ["channel-not-in-file"]
 
 
 def test_a_channel_that_only_the_file_has_is_an_audit_row(tmp_path):
     recordings = read_bids(write_tree(tmp_path, channels=channel_rows(NAMES[:5])))
     [recording] = recordings
     assert recording.channels == NAMES[:5]
-    assert whys(recordings, channel="B2") == ["is in the file but not in channels.tsv"]
+    assert codes(recordings, channel="B2") == ["channel-not-listed"]
 
 
 def test_a_file_with_none_of_the_channels_is_an_audit_row(two_runs):
@@ -666,14 +667,14 @@ def test_a_broken_electrodes_table_does_not_stop_the_other_patients(tmp_path):
     path.write_bytes(b"name\tx\ty\tz\nA1\t\xff\t2\t3\n")
     recordings = read_bids(tmp_path)
     assert "sub-01" in [p.name for p in recordings.patients]
-    assert any("electrodes.tsv" in why for why in whys(recordings, patient="sub-02"))
+    assert "sidecar-malformed" in codes(recordings, patient="sub-02")
 
 
 def test_a_patient_name_of_five_hundred_characters_is_an_audit_row(tmp_path):
     write_tree(tmp_path, kind=None)
     write_dataset(tmp_path, ["01", "x" * 500])
     recordings = read_bids(tmp_path)
-    assert whys(recordings, what="patient") == ["is in participants.tsv but has no folder"]
+    assert codes(recordings, what="patient") == ["no-folder"]
 
 
 @pytest.mark.parametrize("name", ["sub-", "sub-..", "sub-../..", "sub-a/b"])

@@ -74,7 +74,7 @@ def test_an_object_is_checked_like_a_file(file):
 def test_an_object_without_a_unit_says_so(tmp_path):
     write_edf(tmp_path / "a.edf", noise() * 1e-6, unit="", limit=400e-6)
     taken = take_in([open_object(tmp_path / "a.edf")], Plan(), AT_40)
-    assert "no unit is stated for 6 channels; taken as the reader gives it" in [
+    assert "no unit is stated for 6 channels; values are used as the reader gives them" in [
         row.why for row in taken.rows
     ]
 

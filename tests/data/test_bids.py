@@ -16,6 +16,7 @@ from trees import (
     NAMES,
     ONSET_S,
     channel_rows,
+    codes,
     edit,
     folder,
     noise,
@@ -325,7 +326,7 @@ def test_a_run_that_is_no_seizure_is_an_audit_row(tmp_path, task):
     write_run(tmp_path, task=task, kind=None)
     recordings = read_bids(tmp_path)
     assert len(recordings) == 1
-    assert whys(recordings, what="run") == [f"task is {task}, not a seizure"]
+    assert codes(recordings, what="run") == ["task"]
 
 
 @pytest.mark.parametrize("task", ["ictal", "seizure", "sz", "Ictal", "szSpontaneous"])
@@ -348,7 +349,7 @@ def test_a_patient_without_a_folder_is_an_audit_row(tmp_path):
     write_tree(tmp_path)
     write_dataset(tmp_path, ["01", "02"])
     recordings = read_bids(tmp_path)
-    assert whys(recordings, what="patient") == ["is in participants.tsv but has no folder"]
+    assert codes(recordings, what="patient") == ["no-folder"]
 
 
 def test_a_folder_without_a_row_in_participants_is_read(tmp_path):
@@ -456,7 +457,7 @@ def test_a_given_onset_that_no_run_uses_is_noted(tmp_path, row):
     root = write_tree(tmp_path / "tree", kind=None)
     recordings = read_bids(root, plan=with_onsets(root, row))
     [why] = whys(recordings, what="run", effect="noted")
-    assert why == "is in the onset table but is no usable seizure of this dataset"
+    assert why == "is in the onset table but is not a usable seizure of this dataset"
 
 
 def test_unused_onsets_are_noted_in_the_order_of_their_table(tmp_path):
@@ -630,7 +631,9 @@ def test_positions_that_say_m_and_are_mm_are_taken_as_mm_with_a_note(tmp_path):
     write_electrodes(write_tree(tmp_path), AT_MM, "m")
     recordings = read_bids(tmp_path)
     assert recordings.runs[0].positions.mm == AT_MM
-    assert "no head is that large; mm taken" in " ".join(whys(recordings, what="patient"))
+    assert "look like millimetres; millimetres assumed" in " ".join(
+        whys(recordings, what="patient")
+    )
 
 
 def test_positions_without_a_unit_are_taken_as_mm(tmp_path):

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from trees import ONSET_S, folder, noise, run_file, whys, write_run, write_sheet, write_tree
+from trees import ONSET_S, codes, folder, noise, run_file, whys, write_run, write_sheet, write_tree
 
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
@@ -120,7 +120,7 @@ def test_a_pipe_as_a_recording_is_refused(root, end):
     os.mkfifo(path)
     recordings = read_bids(root)
     assert [recording.run[-2:] for recording in recordings] == ["01", "02"]
-    assert "found a pipe" in whys(recordings, what="seizure")[0]
+    assert codes(recordings, what="seizure")[0] == "not-a-file"
 
 
 def test_a_pipe_as_the_only_recording_of_a_new_patient_is_one_sentence(tmp_path):

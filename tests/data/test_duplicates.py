@@ -11,6 +11,7 @@ from trees import (
     FS,
     NAMES,
     channel_rows,
+    codes,
     noise,
     run_file,
     whys,
@@ -84,7 +85,7 @@ def test_a_channel_that_only_one_of_them_calls_bad_does_not_hide_it(tmp_path):
     rows = channel_rows(status={"A1": "bad"})
     runs, recordings = used(two_runs(tmp_path, channels=rows))
     assert runs == [FIRST]
-    assert "status is bad" in whys(recordings, channel="A1")
+    assert "channel-status" in codes(recordings, channel="A1")
 
 
 def test_the_same_seizure_cut_differently_is_recognised(tmp_path):
@@ -109,7 +110,7 @@ def test_another_seizure_of_a_recording_that_is_there_twice_counts_and_is_noted(
     runs, recordings = used(two_runs(tmp_path, data=long, onsets=(60.0, 180.0)))
     assert runs == [FIRST, SECOND]
     assert whys(recordings, effect="noted") == [
-        f"holds the same recording as {FIRST}, with its onset at 180.000 s instead of 60.000 s: "
+        f"contains the same recording as {FIRST}, with its onset at 180.000 s instead of 60.000 s: "
         "another seizure"
     ]
 

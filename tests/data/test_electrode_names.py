@@ -25,7 +25,7 @@ def test_numbers_like_those_of_a_shaft_make_an_electrode(word):
     shaft = [f"{word}{i}" for i in range(1, 7)]
     kept, dropped = contacts([*A, *shaft, "ECG1"])
     assert kept == [*A, *shaft]
-    assert dropped == {"ECG1": "is no iEEG channel by its type or name"}
+    assert dropped == {"ECG1": "is not an iEEG channel by its type or name"}
 
 
 @pytest.mark.parametrize(

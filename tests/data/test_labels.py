@@ -10,6 +10,7 @@ from trees import (
     NAMES,
     SHEET,
     channel_rows,
+    codes,
     folder,
     run_file,
     whys,
@@ -109,7 +110,7 @@ def test_an_ez_word_on_a_bad_channel_is_an_audit_row_and_no_ez_channel(tmp_path)
     rows = channel_rows(ez=["A1", "A2"], status={"A1": "bad"})
     recordings = read_bids(write_tree(tmp_path, channels=rows))
     assert recordings.patients[0].ez == {"A2"}
-    assert "labelled EZ" in " ".join(whys(recordings, what="label", channel="A1"))
+    assert codes(recordings, what="label", channel="A1") == ["label"]
 
 
 # --- columns ---
@@ -157,7 +158,7 @@ def test_channels_without_a_value_are_counted_in_a_note():
     read = LabelColumns(("soz",)).open(Path())
     found = read(tables("A1", "A2", "A3", soz=["yes", "", ""]))
     assert found is not None
-    assert [row.why for row in found.rows] == ["2 channels have no value in soz; taken as NEZ"]
+    assert [row.why for row in found.rows] == ["2 channels have no value in soz; counted as NEZ"]
 
 
 def test_a_cell_that_is_neither_yes_nor_no_is_named(tmp_path):
@@ -249,7 +250,7 @@ def test_a_zone_that_nobody_wrote_leaves_the_patient_unlabelled_with_a_note(tmp_
     assert recordings.runs[0].is_ez is None
     assert recordings.runs[0].is_soz is not None
     notes = whys(recordings, what="label", effect="noted")
-    assert f"cohort.ez is '{which}', but its labels tell only soz" in notes
+    assert f"cohort.ez is '{which}', but its labels state only soz" in notes
 
 
 def test_a_zone_that_nobody_wrote_is_absent_in_the_recording(tmp_path):
@@ -310,13 +311,15 @@ def test_a_csv_may_have_a_byte_order_mark_crlf_and_quotes(tree):
 def test_a_csv_row_for_a_channel_that_is_not_there_is_an_audit_row(tree):
     plan = with_labels(tree, "patient,channel,is_ez\n01,B1,1\n01,Z9,1\n")
     recordings = read_bids(tree, plan=plan)
-    assert whys(recordings, channel="Z9") == ["is in the label table but in no run"]
+    assert codes(recordings, channel="Z9") == ["label"]
     assert recordings.patients[0].ez == {"B1"}
 
 
 def test_channels_that_the_csv_does_not_name_are_nez_with_a_note(tree):
     plan = with_labels(tree, "patient,channel,is_ez\n01,B1,1\n")
-    assert "5 channels are not in the label table; taken as NEZ" in whys(read_bids(tree, plan=plan))
+    assert "5 channels are not in the label table; counted as NEZ" in whys(
+        read_bids(tree, plan=plan)
+    )
 
 
 def test_a_patient_that_the_csv_does_not_name_has_no_label(tree):
@@ -514,7 +517,7 @@ def test_a_damaged_sheet_is_a_note_and_the_rest_goes_on(tmp_path):
     (tmp_path / SHEET).write_bytes(b"not a sheet")
     recordings = read_bids(tmp_path, "multisite")
     assert len(recordings) == 2
-    assert any("expected an Excel sheet" in why for why in whys(recordings, what="dataset"))
+    assert "label" in codes(recordings, what="dataset")
 
 
 def test_a_sheet_whose_contacts_were_all_never_recorded_leaves_the_patient_unlabelled(tmp_path):

@@ -70,7 +70,7 @@ def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     assert taken.recordings[0].channels == ("A1", "A3", "A4")
     why = {row.channel: row.why for row in taken.rows if row.what == "channel"}
     assert why["A2"] == "was excluded by the user"
-    assert why["EKG2"] == why["DC01"] == "is no iEEG channel by its type or name"
+    assert why["EKG2"] == why["DC01"] == "is not an iEEG channel by its type or name"
     assert why["Fz"] == "has no contact number in its name"
 
 

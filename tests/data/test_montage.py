@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import NAMES, noise, whys, write_electrodes, write_tree
+from trees import NAMES, codes, noise, write_electrodes, write_tree
 
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
@@ -305,14 +305,14 @@ def test_a_dropped_channel_is_in_no_pair(tmp_path):
     recordings = read_bids(write_tree(tmp_path, data=uv), plan=plan)
     [done] = recordings
     assert done.channels == ("A3-A4", "B1-B2")
-    assert whys(recordings, channel="A1") == ["has no neighbour for the bipolar montage"]
+    assert codes(recordings, channel="A1") == ["channel-montage"]
 
 
 def test_a_run_that_the_montage_cannot_take_is_an_audit_row(tmp_path):
     plan = Plan().override(montage={"scheme": "bipolar"})
     recordings = read_bids(write_tree(tmp_path, names=("A1", "B1")), plan=plan)
     assert list(recordings) == []
-    assert "expected neighbouring contacts" in whys(recordings, what="seizure")[0]
+    assert codes(recordings, what="seizure")[0] == "channel-montage"
 
 
 def test_positions_of_a_tree_keep_grid_rows_apart(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from trees import whys, write_dataset, write_run, write_tree, write_tsv
+from trees import codes, whys, write_dataset, write_run, write_tree, write_tsv
 
 from epilens.core.errors import DataError, PlanError
 from epilens.data.bids import read_bids
@@ -89,7 +89,7 @@ def test_who_is_in_a_study_stays_the_rows_own_rule(tmp_path):
     assert names(read_bids(tmp_path, None)) == ["sub-pt2", "sub-pt3"]
     recordings = read_bids(tmp_path, None, plan("S"))
     assert names(recordings) == ["sub-pt2"]
-    assert "is not among the 15 patients" in whys(recordings, patient="sub-pt99")[0]
+    assert codes(recordings, patient="sub-pt99")[0] == "outcome"
 
 
 def test_nobody_with_that_outcome_is_one_clear_sentence(tmp_path):

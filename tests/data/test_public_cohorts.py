@@ -215,7 +215,7 @@ def test_hup_positions_that_say_m_are_mm_and_noted():
     recordings = recordings_of(HUP, "hup")
     sizes = [max(map(abs, xyz)) for p in recordings.patients for xyz in p.positions.mm.values()]
     assert 20 < max(sizes) < 150
-    notes = recordings.audit[recordings.audit["why"].str.contains("no head is that large")]
+    notes = recordings.audit[recordings.audit["code"] == "positions"]
     assert set(notes["patient"]) == {p.name for p in recordings.patients if p.positions.mm}
 
 

@@ -9,6 +9,7 @@ from trees import (
     NAMES,
     ONSET_S,
     channel_rows,
+    codes,
     noise,
     run_file,
     whys,
@@ -57,7 +58,7 @@ def test_an_edf_without_units_takes_them_from_channels(tmp_path, column, per_uv)
     recording, recordings = read_one(tmp_path)
     np.testing.assert_allclose(recording.signal, uv[:, INTERVAL], atol=EDF_STEP_UV)
     assert whys(recordings, what="run") == [
-        "the file states no unit for 6 channels; taken from channels.tsv"
+        "the file states no unit for 6 channels; those of channels.tsv are used"
     ]
 
 
@@ -69,7 +70,7 @@ def test_an_edf_without_any_unit_is_taken_as_its_reader_gives_it_and_noted(tmp_p
     recording, recordings = read_one(tmp_path)
     np.testing.assert_allclose(recording.signal, uv[:, INTERVAL], atol=EDF_STEP_UV)
     assert whys(recordings, what="run") == [
-        "no unit is stated for 6 channels; taken as the reader gives it"
+        "no unit is stated for 6 channels; values are used as the reader gives them"
     ]
 
 
@@ -160,7 +161,7 @@ def test_samples_that_are_not_finite_are_missing(tmp_path, kind, number, value):
     expected = ~np.isfinite(uv[:, INTERVAL])
     np.testing.assert_array_equal(recording.missing, expected)
     assert (recording.signal[expected] == 0).all()
-    assert whys(recordings, channel="A3") == ["signal is non-finite"]
+    assert codes(recordings, channel="A3") == ["channel-quality"]
     assert set(recordings.audit["effect"]) == {"noted"}
 
 
@@ -224,7 +225,7 @@ def test_a_run_that_loses_every_channel_is_an_audit_row(tmp_path):
     write_tree(tmp_path, runs=["02"], data=np.zeros((6, 16000)))
     recordings = read_bids(tmp_path, plan=Plan().override(quality={"drop": ["flat"]}))
     assert [recording.run[-2:] for recording in recordings] == ["01"]
-    assert "at least one channel that passes the checks" in whys(recordings, what="seizure")[0]
+    assert codes(recordings, what="seizure")[0] == "channels-none"
 
 
 def flags_of(uv: np.ndarray, **limits: float) -> list[tuple[str, ...]]:

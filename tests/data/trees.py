@@ -241,10 +241,19 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def whys(recordings, **where: str) -> list[str]:
     """Reasons of the audit rows with these values, e.g. `what="channel", channel="A1"`."""
+    return _rows(recordings, where)["why"].tolist()
+
+
+def codes(recordings, **where: str) -> list[str]:
+    """Codes of the audit rows with these values."""
+    return _rows(recordings, where)["code"].tolist()
+
+
+def _rows(recordings, where: Mapping[str, str]):
     audit = recordings.audit
     for column, value in where.items():
         audit = audit[audit[column] == value]
-    return audit["why"].tolist()
+    return audit
 
 
 def epilens(*arguments: object, timeout: float = 60) -> subprocess.CompletedProcess[str]:

@@ -92,12 +92,12 @@ def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
 def _totals(patients: pd.DataFrame) -> dict[str, Any]:
     labelled = patients[patients["ez_channels"].notna()]
     ez = int(labelled["ez_channels"].sum()) if len(labelled) else None
-    of = int(labelled["channels"].sum())
+    channels = int(labelled["channels"].sum())
     counts = {name: int(patients[name].sum()) for name in _COUNTS if name != "ez_channels"}
     return {
         "patients": len(patients),
         **{name: ez if name == "ez_channels" else counts[name] for name in _COUNTS},
-        "ez_share": None if ez is None else round(ez / of, 4),
+        "ez_share": None if ez is None else round(ez / channels, 4),
         "patients_with_labels": len(labelled),
         "modality": "/".join(sorted({m for text in patients["modality"] for m in text.split("/")})),
         "sampling_rates_hz": sorted({r for rates in patients["sampling_rates_hz"] for r in rates}),

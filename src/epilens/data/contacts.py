@@ -203,14 +203,14 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
             of_contact.setdefault(_folded(contact), []).append((contact.shaft, channel))
     meant, unknown, ambiguous = set[str](), [], []
     for contact in listed.contacts:
-        found = of_contact.get(contact, [])
-        if len({shaft for shaft, _ in found}) > 1:
+        matches = of_contact.get(contact, [])
+        if len({shaft for shaft, _ in matches}) > 1:
             typed = listed.typed.get(contact, frozenset({contact.shaft}))
-            found = [pair for pair in found if pair[0] in typed]
-            ambiguous += [] if found else [contact]
-        elif not found:
+            matches = [pair for pair in matches if pair[0] in typed]
+            ambiguous += [] if matches else [contact]
+        elif not matches:
             unknown.append(contact)
-        meant |= {channel for _, channel in found}
+        meant |= {channel for _, channel in matches}
     return Matches(frozenset(meant), tuple(unknown), tuple(ambiguous))
 
 

@@ -79,42 +79,42 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
     files: dict[str, dict[str, TraceFile]] = {}
     roots: dict[str, Path] = {}
     for path in map(Path, given):
-        for patient, root, one in _files_of(path, code):
+        for patient, root, file in _files_of(path, code):
             if roots.setdefault(patient, root) != root:
                 raise DataError(
                     f"{patient}: expected one patient of this code, found one in "
                     f"{roots[patient].name} and one in {root.name}. Review them into folders of "
                     "their own."
                 )
-            files.setdefault(patient, {})[one.name] = one
+            files.setdefault(patient, {})[file.name] = file
     if not files:
         raise DataError(
             f"{Path(given[0]).name}: expected recordings, found none. Name files or a BIDS dataset."
         )
     return tuple(
-        Case(patient, tuple(sorted(of.values(), key=lambda one: natural(one.shown))))
-        for patient, of in sorted(files.items(), key=lambda item: natural(item[0]))
+        Case(patient, tuple(sorted(by_name.values(), key=lambda file: natural(file.shown))))
+        for patient, by_name in sorted(files.items(), key=lambda item: natural(item[0]))
     )
 
 
 def recordings_in(given: Sequence[Path]) -> list[Path]:
     """Files as they are; for each folder the recordings in it, of a BIDS dataset the ictal ones."""
-    found: list[Path] = []
+    recordings: list[Path] = []
     for path in given:
         if not path.is_dir() or path.suffix == ".mefd":
-            found.append(header_of(path))
+            recordings.append(header_of(path))
             continue
         files = [file for case in cases_of([path]) for file in case.files if file.ictal]
         # A linked file keeps its own name: that is what the user knows.
         plain = [path / file.shown for file in files if file.tree is None]
-        there = plain or [file.path for file in files if file.path is not None]
-        if not there:
+        of_folder = plain or [file.path for file in files if file.path is not None]
+        if not of_folder:
             raise DataError(
                 f"{path}: expected recordings of seizures, found "
                 f"{'only their sidecars' if files else 'none'}. Name the files."
             )
-        found += there
-    return list(dict.fromkeys(found))
+        recordings += of_folder
+    return list(dict.fromkeys(recordings))
 
 
 def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
@@ -134,7 +134,8 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
             f"{path}: expected recordings or a BIDS dataset, found neither. Name the files."
         )
     return [
-        (patient_code(code or _digest(one.parent)), one.parent, plain_file(one)) for one in plain
+        (patient_code(code or _digest(file.parent)), file.parent, plain_file(file))
+        for file in plain
     ]
 
 

@@ -89,7 +89,7 @@ class _Fingerprint:
         """That the other is another stretch of the same recording, or empty text."""
         if not self._same_content(other):
             return ""
-        return f"holds the same recording as {self.run}, {self._onsets(other)}: another seizure"
+        return f"contains the same recording as {self.run}, {self._onsets(other)}: another seizure"
 
     def _same_content(self, other: _Fingerprint) -> bool:
         # Whoever gives one file two onsets means two seizures.

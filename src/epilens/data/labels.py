@@ -56,8 +56,8 @@ class Zones:
         What is merely called EZ is neither of the two zones, so it counts for `either` alone.
         """
         if which == "either":
-            known = [zone for zone in (self.soz, self.resected, self.ez) if zone is not None]
-            return frozenset[str]().union(*known) if known else None
+            zones = [zone for zone in (self.soz, self.resected, self.ez) if zone is not None]
+            return frozenset[str]().union(*zones) if zones else None
         if which == "both":
             both = self.soz is not None and self.resected is not None
             return self.soz & self.resected if both else None
@@ -116,8 +116,8 @@ RESECTION = frozenset(
 """What people call a resection, without spaces and underscores."""
 
 
-def _zones(found: Mapping[str, set[str]]) -> Zones:
-    return Zones(**{zone: frozenset(names) for zone, names in found.items()})
+def _zones(by_zone: Mapping[str, set[str]]) -> Zones:
+    return Zones(**{zone: frozenset(names) for zone, names in by_zone.items()})
 
 
 Reader = Callable[[PatientTables], Labels | None]
@@ -142,14 +142,14 @@ class StatusWords:
         return self._read
 
     def _read(self, tables: PatientTables) -> Labels | None:
-        found: dict[str, set[str]] = {}
+        by_zone: dict[str, set[str]] = {}
         for table in tables.channels:
             if "status_description" not in table:
                 continue
             for name, text in zip(table["name"], table["status_description"], strict=True):
                 for word in self.words & _said(text):
-                    found.setdefault(zone_of(word), set()).add(name)
-        return Labels(_zones(found)) if found else None
+                    by_zone.setdefault(zone_of(word), set()).add(name)
+        return Labels(_zones(by_zone)) if by_zone else None
 
 
 def _said(text: str) -> set[str]:
@@ -192,24 +192,25 @@ class LabelColumns:
         return self._read
 
     def _read(self, tables: PatientTables) -> Labels | None:
-        found: dict[str, set[str]] = {}
-        known, unknown = set[str](), set[str]()
+        by_zone: dict[str, set[str]] = {}
+        labelled, unlabelled = set[str](), set[str]()
         named = (t for t in (*tables.channels, tables.electrodes) if t is not None and "name" in t)
         for table in named:
             for column in (c for c in self.names if c in table):
                 for name, text in zip(table["name"], table[column], strict=True):
                     flag = _flag_of(tables.patient, column, name, text)
-                    (unknown if flag is None else known).add(name)
+                    (unlabelled if flag is None else labelled).add(name)
                     if flag is not None:
-                        found.setdefault(zone_of(column), set()).update({name} if flag else ())
-        if not known:
+                        by_zone.setdefault(zone_of(column), set()).update({name} if flag else ())
+        if not labelled:
             return None
-        unknown &= tables.names
+        unlabelled &= tables.names
         note = _note(
-            f"{len(unknown - known)} channels have no value in {'/'.join(self.names)}; taken as NEZ"
+            f"{len(unlabelled - labelled)} channels have no value in {'/'.join(self.names)}; "
+            "counted as NEZ"
         )
         rows = [AuditRow.of("label", note, (tables.patient,), "noted")]
-        return Labels(_zones(found), tuple(rows if unknown - known else ()))
+        return Labels(_zones(by_zone), tuple(rows if unlabelled - labelled else ()))
 
 
 def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
@@ -279,7 +280,7 @@ def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labe
     ]
     unnamed = len(tables.names - set(flags))
     if unnamed:
-        note = _note(f"{unnamed} channels are not in the label table; taken as NEZ")
+        note = _note(f"{unnamed} channels are not in the label table; counted as NEZ")
         rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
     return Labels(Zones(ez=ez), tuple(rows))

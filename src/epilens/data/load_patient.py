@@ -167,7 +167,7 @@ class _Seizures:
 def _hint(name: str, names: Sequence[str]) -> str:
     """Which channel was meant: `RA3` and `RA03` are what a page calls `EEG RA 03-Ref`."""
     meant = match_list(ContactList.of_names([name]), names).channels
-    by_capitals = {known.upper(): known for known in names}
+    by_capitals = {channel.upper(): channel for channel in names}
     close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
     like = min(meant) if meant else by_capitals[close[0]] if close else ""
     return f"Did you mean {like!r}?" if like else f"Names are like {names[0]!r}."

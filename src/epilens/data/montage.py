@@ -110,10 +110,10 @@ def _either(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any
     """The labels of pairs: a pair is in a zone if either contact is."""
     from epilens.data.recording import FLAGS
 
-    known = ((name, getattr(recording, name)) for name in FLAGS)
+    labels = ((name, getattr(recording, name)) for name in FLAGS)
     return {
         name: None if flags is None else tuple(flags[a] or flags[b] for a, b in pairs)
-        for name, flags in known
+        for name, flags in labels
     }
 
 
@@ -121,8 +121,8 @@ def _neighbours(
     members: Sequence[str], at: Mapping[str, Sequence[float]], first: str, second: str
 ) -> bool:
     """Consecutive numbers and, where positions are known, not farther than usual on this shaft."""
-    here, there = parse_contact(first), parse_contact(second)
-    if here is None or there is None or there.number - here.number != 1:
+    one_end, other_end = parse_contact(first), parse_contact(second)
+    if one_end is None or other_end is None or other_end.number - one_end.number != 1:
         return False
     placed = [np.array(at[name]) for name in members if name in at]
     if first not in at or second not in at or len(placed) < 3:

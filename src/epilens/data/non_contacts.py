@@ -53,7 +53,7 @@ _OTHER = re.compile(
 )
 
 
-NOT_IEEG = "is no iEEG channel by its type or name"
+NOT_IEEG = "is not an iEEG channel by its type or name"
 
 MEANT_TWICE = frozenset(
     {"DC", "BP", "PR", "LEG", "CHIN", "BEAT", "THOR", "ABDO", "MARK", "MKR", "RESP"}
@@ -62,7 +62,7 @@ MEANT_TWICE = frozenset(
 
 SCALP = "is a scalp electrode by its name (10-20)"
 UNUSED = "is an unused input of the recorder by its name"
-ALONE = "is the only channel of its name, as unused inputs are, beside electrodes of four or more"
+ALONE = "is the only channel of its name, as unused inputs are, next to electrodes of four or more"
 
 
 def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
@@ -187,7 +187,7 @@ def _is_scalp(shaft: str, groups: dict[str, set[int]], midline: Collection[str])
     numbers = groups[shaft]
     if not numbers <= _DENSE.get(shaft, set()):
         return False
-    usual = [region for region, known in _CLASSIC.items() if _within(groups, region, known)]
+    usual = [region for region, names in _CLASSIC.items() if _within(groups, region, names)]
     if not midline and len(usual) < _SHAFT:
         return numbers <= _BEHIND_THE_EARS.get(shaft, set())
     if numbers <= _CLASSIC.get(shaft, set()) or _longest_run(numbers) < _SHAFT:
@@ -199,8 +199,8 @@ def _is_scalp(shaft: str, groups: dict[str, set[int]], midline: Collection[str])
     return len(midline) > 2 and len(dense) > 1
 
 
-def _within(groups: dict[str, set[int]], region: str, known: set[int]) -> bool:
-    return region in groups and groups[region] <= known
+def _within(groups: dict[str, set[int]], region: str, numbers: set[int]) -> bool:
+    return region in groups and groups[region] <= numbers
 
 
 def _longest_run(numbers: Iterable[int]) -> int:

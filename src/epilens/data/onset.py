@@ -350,14 +350,14 @@ def _shown(events: Sequence[Event]) -> str:
     """
     if not events:
         return "no events"
-    known = _KNOWN | {"on"}
+    words_to_quote = _KNOWN | {"on"}
     texts = list(dict.fromkeys(event.text.strip() for event in events))
     quotable = [
         text
         for text in texts
         if len(text) <= 40
         and all(
-            word in known or re.fullmatch(r"[a-z]{1,4}\d{1,3}", word)
+            word in words_to_quote or re.fullmatch(r"[a-z]{1,4}\d{1,3}", word)
             for word in re.findall(r"[^\W\d_]+\d*|\d+", text.lower())
         )
     ]

@@ -149,12 +149,12 @@ def find_changes(levels: Levels) -> list[Change]:
 
 def _peaks(sizes: Floats, block_s: float) -> list[int]:
     """Blocks of the largest changes, none too close to a larger one."""
-    apart, left, found = _blocks(APART_S, block_s), sizes.copy(), []
+    apart, left, changes = _blocks(APART_S, block_s), sizes.copy(), []
     while len(left) and left[peak := int(left.argmax())] > LEAST_CHANGE:
-        found.append(peak)
+        changes.append(peak)
         left[max(0, peak - apart) : peak + apart] = 0
     # What was hidden only by the shoulder of a larger change is no change of its own.
-    return sorted(p for p in found if sizes[p] >= sizes[max(0, p - apart) : p + apart].max())
+    return sorted(p for p in changes if sizes[p] >= sizes[max(0, p - apart) : p + apart].max())
 
 
 def _change(steady: Floats, z: Floats, peak: int, size: float, block_s: float) -> Change:

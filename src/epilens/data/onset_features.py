@@ -148,5 +148,5 @@ def _band(band: tuple[float, float], fs: float) -> NDArray[np.float64]:
 
 def _notches(fs: float) -> list[NDArray[np.float64]]:
     """At both mains: which one it is need not be known, and little is lost."""
-    known = [hz for hz in _MAINS_HZ if hz < 0.45 * fs]
-    return [scipy.signal.tf2sos(*scipy.signal.iirnotch(hz, _NOTCH_Q, fs)) for hz in known]
+    mains_hz = [hz for hz in _MAINS_HZ if hz < 0.45 * fs]
+    return [scipy.signal.tf2sos(*scipy.signal.iirnotch(hz, _NOTCH_Q, fs)) for hz in mains_hz]

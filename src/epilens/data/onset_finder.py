@@ -91,11 +91,11 @@ def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidat
             f"{source.duration_s:.2f} s. Nothing can be compared: give a longer recording."
         )
     tick.expect(source.count(grid.samples))
-    found: list[tuple[float, Change]] = []
+    changes_s: list[tuple[float, Change]] = []
     for first, features in _sections(source, grid, tick):
         changes = find_changes(Levels.of(features, grid.block_s))
-        found += [((first + change.block) * grid.block_s, change) for change in changes]
-    return tuple(_candidate(source, at_s, change) for at_s, change in _apart(found))
+        changes_s += [((first + change.block) * grid.block_s, change) for change in changes]
+    return tuple(_candidate(source, at_s, change) for at_s, change in _apart(changes_s))
 
 
 def _sections(source: ContactSignals, grid: Grid, tick: Progress) -> Iterator[tuple[int, Features]]:
@@ -116,10 +116,10 @@ def _sections(source: ContactSignals, grid: Grid, tick: Progress) -> Iterator[tu
         yield first, Features.joined(parts)
 
 
-def _apart(found: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
+def _apart(changes: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
     """In the order of time; of changes that two sections show, the larger one."""
     kept: list[tuple[float, Change]] = []
-    for at_s, change in sorted(found, key=lambda pair: -pair[1].size):
+    for at_s, change in sorted(changes, key=lambda pair: -pair[1].size):
         if all(abs(at_s - other_s) >= APART_S for other_s, _ in kept):
             kept.append((at_s, change))
     return sorted(kept, key=lambda pair: pair[0])

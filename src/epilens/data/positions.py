@@ -83,7 +83,8 @@ def read_positions(
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
         stated = unit if unit in _MM else "an unknown unit" if unit else "no unit"
         note = Note(
-            "coordsystem.json says {found}, but no head is that large; mm taken",
+            "coordsystem.json says {found}, but the values look like millimetres; "
+            "millimetres assumed",
             "positions",
             found=stated,
         )

@@ -27,14 +27,14 @@ def quality_flags(
     # Every eighth sample and its neighbour tell as much as all of them, in a fraction of the time.
     a, b = signal[:, :-1:8], signal[:, 1::8]
     b = b[:, : a.shape[1]]
-    found: dict[Flag, Any] = {
+    channels_with: dict[Flag, Any] = {
         "flat": flat,
         "clipped": ~flat & (_stuck_share(a, b, high, low) > plan.clipped_share),
         "non-finite": np.zeros(len(signal), bool) if missing is None else missing.any(axis=1),
         "out-of-scale": _out_of_scale(np.abs(b - a)[:, ::8], flat, plan.scale_ratio),
     }
     return [
-        tuple(flag for flag, where in found.items() if where[channel])
+        tuple(flag for flag, where in channels_with.items() if where[channel])
         for channel in range(len(signal))
     ]
 

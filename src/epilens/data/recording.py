@@ -270,7 +270,9 @@ def _header_notes(reader: MneReader, run: SeizureRun) -> list[Note]:
     """Disagreements between the file and its sidecars that do not stop the reading."""
     texts, fs = [], reader.fs
     if run.stated_fs and abs(run.stated_fs - fs) > 1e-3 * fs:
-        texts.append(f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; taken")
+        texts.append(
+            f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; the file's rate is used"
+        )
     length_s = reader.duration_s
     if run.duration_s and abs(run.duration_s - length_s) > 1.0 + 1 / fs:
         texts.append(

@@ -213,7 +213,8 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     if available < windows.min_reference:
         raise OnsetError(
             f"expected at least {windows.min_reference} reference windows before onset, found room "
-            f"for {available}: the onset is at {onset.onset_s:.3f} s. Cut the recording earlier.",
+            f"for {available}: the onset is at {onset.onset_s:.3f} s. Export a recording that "
+            "starts earlier.",
             code="windows-too-few",
         )
     after_s = windows.stop_s if duration_s is None else duration_s - onset.onset_s
@@ -222,7 +223,7 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     if ictal < windows.min_ictal:
         raise OnsetError(
             f"expected at least {windows.min_ictal} windows after onset, found room for {ictal}: "
-            f"the recording ends {after_s:.3f} s after it, and nothing ictal is to be seen. "
+            f"the recording ends {after_s:.3f} s after it, and contains nothing ictal. "
             "Use a recording that goes on longer.",
             code="windows-too-few",
         )

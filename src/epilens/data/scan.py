@@ -301,7 +301,7 @@ class Scan:
         if ez is None and known.chosen("either") is not None:
             has = [name for name in ("soz", "resected", "ez") if getattr(known, name) is not None]
             text = (
-                f"cohort.ez is {self.plan.cohort.ez!r}, but its labels tell only {', '.join(has)}"
+                f"cohort.ez is {self.plan.cohort.ez!r}, but its labels state only {', '.join(has)}"
             )
             self.rows.append(AuditRow.of("label", Note(text, "label"), (patient,), "noted"))
 
@@ -326,7 +326,7 @@ class Scan:
         for place, (patient, run) in enumerate(self._onsets, start=1):
             if (patient, run) not in used:
                 note = Note(
-                    "is in the onset table but is no usable seizure of this dataset", "onset"
+                    "is in the onset table but is not a usable seizure of this dataset", "onset"
                 )
                 shown = patient if patient in self.tree.participants else ""
                 who = (shown, shown_run(run, place))
@@ -337,12 +337,12 @@ class Scan:
     ) -> tuple[pd.DataFrame | None, Positions]:
         """Contacts of all electrodes.tsv of the patient (one per montage or session), merged."""
         tables, merged = [], Positions.none()
-        seen = set()
+        read = set()
         for run in runs:
             paths = self.tree.sidecars(run.file, "electrodes", ".tsv")
-            if not paths or paths[-1] in seen:
+            if not paths or paths[-1] in read:
                 continue
-            seen.add(paths[-1])
+            read.add(paths[-1])
             try:
                 table = read_table(paths[-1])
                 fields = self.tree.fields(run.file, "coordsystem")

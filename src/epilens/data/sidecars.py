@@ -207,26 +207,26 @@ class BidsTree:
 
     @cached_property
     def _files_and_strays(self) -> tuple[tuple[BidsFile, ...], tuple[BidsFile, ...]]:
-        found = [file for path in sorted(self._walk()) if (file := BidsFile.of(path)) is not None]
-        out = {file.path for file in found if self._leads_out(file.path)}
+        files = [file for path in sorted(self._walk()) if (file := BidsFile.of(path)) is not None]
+        out = {file.path for file in files if self._leads_out(file.path)}
         return (
-            tuple(file for file in found if file.path not in out),
-            tuple(file for file in found if file.path in out),
+            tuple(file for file in files if file.path not in out),
+            tuple(file for file in files if file.path in out),
         )
 
     def _leads_out(self, path: Path) -> bool:
         return path.is_symlink() and not path.resolve().is_relative_to(self._real_root)
 
     def _walk(self) -> Iterator[Path]:
-        seen = set()
+        visited = set()
         for folder, folders, names in os.walk(self.root, onerror=_cannot_list, followlinks=True):
             here = Path(folder)
             # Links are followed, but none that leads back, or out.
             real = here.resolve()
-            if real in seen or not real.is_relative_to(self._real_root):
+            if real in visited or not real.is_relative_to(self._real_root):
                 folders[:] = []
                 continue
-            seen.add(real)
+            visited.add(real)
             yield from (here / name for name in names)
             recordings = [name for name in folders if Path(name).suffix in _FOLDER_FORMATS]
             yield from (here / name for name in recordings)

@@ -12,7 +12,7 @@ What a recording does not allow is masked (`features_valid`) and noted in the au
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.core.types import Bools, Floats
-from epilens.data.audit import AuditRow
+from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import contacts_of_channel
 from epilens.data.mains import mains_of
 from epilens.data.recording import Recording
@@ -274,7 +274,7 @@ def _of_patient(seizures: Seizures, parts: Sequence[SeizureFeatures], plan: Plan
     return xr.Dataset(
         {"features": (axes, _side_by_side(values)), "features_valid": (axes, _side_by_side(valid))},
         seizures.coords | {"feature": list(FEATURES)},
-        {"patient": seizures.about[0].patient, "audit": [asdict(row) for row in rows]},
+        {"patient": seizures.about[0].patient, "audit": [row.to_json() for row in rows]},
     )
 
 
@@ -287,30 +287,35 @@ def _side_by_side(values: NDArray[Any]) -> NDArray[Any]:
 def _rows(seizures: Seizures, s: int, part: SeizureFeatures, valid: Bools) -> list[AuditRow]:
     """What a recording did not allow: of the run, then of single channels."""
     r = seizures.about[s]
-    notes = [AuditRow("run", why, r.patient, r.run, effect="noted") for why in _notes(r, part)]
+    who = (r.patient, r.run)
+    notes = [AuditRow.of("run", note, who, "noted") for note in _notes(r, part)]
     if not valid.any():
         return notes
     lacking = seizures.present[s] & ~valid.any(axis=1)
-    why = f"misses samples around onset, so it has no contact features; {NEEDS} is needed"
+    text = f"misses samples around onset, so it has no contact features; {NEEDS} is needed"
+    note = Note(text, "signal-missing")
     return notes + [
-        AuditRow("channel", why, r.patient, r.run, seizures.channels[c], effect="noted")
+        AuditRow.of("channel", note, (*who, seizures.channels[c]), "noted")
         for c in np.flatnonzero(lacking)
     ]
 
 
-def _notes(r: Recording, part: SeizureFeatures) -> list[str]:
+def _notes(r: Recording, part: SeizureFeatures) -> list[Note]:
     notes, count = [], int(part.windows.sum())
     if not part.valid.any():
-        notes.append(f"has no contact features: {NEEDS} is needed")
+        notes.append(Note(f"has no contact features: {NEEDS} is needed", "signal-missing"))
     elif count < len(STARTS_S):
-        notes.append(f"contact features are taken from {count} of {len(STARTS_S)} windows of 12 s")
+        text = f"contact features are taken from {count} of {len(STARTS_S)} windows of 12 s"
+        notes.append(Note(text, "signal-missing"))
     if lost := [band for band in BANDS_HZ if not _covered(band, r.fs)]:
         bands = ", ".join(f"{BANDS_HZ[band][0]:g}-{BANDS_HZ[band][1]:g} Hz" for band in lost)
-        notes.append(f"sampled at {r.fs:g} Hz: contact features leave out {bands}")
+        text = f"sampled at {r.fs:g} Hz: contact features leave out {bands}"
+        notes.append(Note(text, "band-not-covered"))
     if part.bipolar:
-        notes.append("bipolar recording: contact features are taken without a common average")
+        notes.append(Note("bipolar recording: contact features are taken without a common average"))
     if part.mains_hz is None:
-        notes.append("mains are unknown: contact features are taken without a notch")
+        text = "mains are unknown: contact features are taken without a notch"
+        notes.append(Note(text, "mains-not-stated"))
     return notes
 
 

@@ -66,7 +66,7 @@ def check_files(path: Path) -> None:
             same_folder = exists = False
         if not same_folder:
             raise DataError(
-                "expected the files of the recording beside its header, found a header that names "
+                "expected the files of the recording next to its header, found a header that names "
                 "one elsewhere. Mend the header."
             )
         if exists:

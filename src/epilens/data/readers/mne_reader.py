@@ -99,9 +99,13 @@ class MneReader(RecordingReader):
         from_sidecar = [name for name in unstated if is_voltage(self._stated.get(name, ""))]
         texts = []
         if n := len(from_sidecar):
-            texts.append(f"the file states no unit for {n} channels; taken from channels.tsv")
+            texts.append(
+                f"the file states no unit for {n} channels; those of channels.tsv are used"
+            )
         if n := len(unstated) - len(from_sidecar):
-            texts.append(f"no unit is stated for {n} channels; taken as the reader gives it")
+            texts.append(
+                f"no unit is stated for {n} channels; values are used as the reader gives them"
+            )
         return [Note(text, "unit-not-stated") for text in texts]
 
     def _uv_per_value(self, name: str, unstated: bool) -> float:
@@ -194,8 +198,8 @@ _WARNINGS = (
 
 def _warning_in_our_words(text: str) -> Note:
     """What a reader warns about; its own text quotes labels, annotations and paths."""
-    known = (words for phrase, words in _WARNINGS if phrase in text.lower())
-    words = next(known, "something in this file is unusual")
+    matches = (words for phrase, words in _WARNINGS if phrase in text.lower())
+    words = next(matches, "something in this file is unusual")
     return Note("the reader warned: {found}", "reader-warning", found=words)
 
 
@@ -208,5 +212,5 @@ def _in_our_words(error: Exception) -> str:
         (MemoryError, "one that asks for more memory than there is"),
         (NotImplementedError, "a kind of recording that it does not know"),
     )
-    known = next((words for kind, words in kinds if isinstance(error, kind)), "one that it cannot")
-    return f"{known} ({type(error).__name__})"
+    words = next((text for kind, text in kinds if isinstance(error, kind)), "one that it cannot")
+    return f"{words} ({type(error).__name__})"
