@@ -215,6 +215,22 @@ def test_a_cube_is_downloaded_when_it_is_opened(place, other_machine):
     assert sorted(contents(folder)) == ["a.zarr.zip", "notes", "traces/a.zarr.zip"]
 
 
+@pytest.mark.parametrize("name", ["versions", "files", "about.json", "writer"])
+def test_any_name_of_a_store_can_be_cached(name, other_machine):
+    write(f"memory://bucket/{name}", a="one")
+    other_machine()
+    assert contents(download(f"memory://bucket/{name}")) == {"a": "one"}
+    write(f"memory://bucket/{name}", b="two")
+    assert set(objects(f"memory://bucket/{name}")) == {MARKER, "a", "b"}
+
+
+def test_a_relative_path_to_the_cache_is_recognised(other_machine, monkeypatch):
+    write(URL, a_zip="one")
+    other_machine()
+    monkeypatch.chdir(download(URL))
+    assert local_file(Path("a.zarr.zip")).read_text() == "one"
+
+
 def test_adding_a_cube_downloads_no_other(place, other_machine):
     write(place, a_zip="one")
     other_machine()
@@ -747,14 +763,14 @@ def test_describing_another_center_downloads_no_cube(tiny, tmp_path, other_machi
 
 
 def test_members_of_a_stopped_training_are_in_the_store(tmp_path, monkeypatch, other_machine):
-    from epilens.evaluation import train as training
+    from epilens.evaluation.train import PartToFit
     from epilens.networks.model import open_model
 
     make_cohort(tmp_path / "cubes", channels=4, ez=1)
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.to_toml())
     arguments = ["train", plan, "--cubes", tmp_path / "cubes", "--out", "memory://bucket/model"]
-    fit, done = training._fit, []
+    fit, done = PartToFit.work, []
 
     def dying(task):
         if done:
@@ -763,11 +779,11 @@ def test_members_of_a_stopped_training_are_in_the_store(tmp_path, monkeypatch, o
         return fit(task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "_fit", dying)
+        patch.setattr(PartToFit, "work", dying)
         assert command(*arguments) == 2
     other_machine()
     again = []
-    monkeypatch.setattr(training, "_fit", lambda task: again.append(task) or fit(task))
+    monkeypatch.setattr(PartToFit, "work", lambda task: again.append(task) or fit(task))
     assert command(*arguments) == 0
     assert len(again) == 1
     assert len(open_model("memory://bucket/model")) == 2

@@ -3,7 +3,7 @@
 CACHE/stores/DIGEST/      one per URL; CACHE is `cache_folder()`
     about.json            the URL
     listing.json          the objects of the store when it was last listed
-    NAME/                 the files; a cube (`*.zarr.zip`) is downloaded when it is opened
+    files/NAME/           the files; a cube (`*.zarr.zip`) is downloaded when it is opened
     versions/             which version of its object each file here is, and its size and time
 
 A file whose size or time is not the one in `versions` was changed here and is not sent yet. Files
@@ -95,7 +95,7 @@ def writable(given: str | Path) -> Generator[Path]:
 def local_file(path: Path) -> Path:
     """Return the path of a file; one of a store that is not here yet is downloaded first."""
     if not path.exists() and (folder := RemoteFolder.around(path)) is not None:
-        folder.fetch(path.relative_to(folder.path).as_posix())
+        folder.fetch(folder.name_of(path))
     return path
 
 
@@ -109,7 +109,7 @@ def local_files(paths: Iterable[Path]) -> None:
 def remove_file(path: Path) -> None:
     """Remove a file, if it exists; one of a store also if it is not here."""
     if (folder := RemoteFolder.around(path)) is not None:
-        folder.mark_removed(path.relative_to(folder.path).as_posix())
+        folder.mark_removed(folder.name_of(path))
     path.unlink(missing_ok=True)
 
 
@@ -131,8 +131,8 @@ class RemoteFolder:
         """Return the folder of a URL; nothing is created yet."""
         digest = hashlib.sha256(url.encode()).hexdigest()[:16]
         folder = cls(cache_folder().absolute() / "stores" / digest, url)
-        for path in (folder.base, folder.path):
-            alias(path, url)
+        alias(folder.base, url)
+        alias(folder.path, url)
         return folder
 
     @classmethod
@@ -149,7 +149,11 @@ class RemoteFolder:
     @property
     def path(self) -> Path:
         """Where the files are."""
-        return self.base / self.url.rpartition("/")[2]
+        return self.base / "files" / self.url.rpartition("/")[2]
+
+    def name_of(self, path: Path) -> str:
+        """The name of the object of a file here."""
+        return path.absolute().relative_to(self.path).as_posix()
 
     @contextmanager
     def locked(self, purpose: str, wait_s: float = 0.0) -> Generator[None]:
