@@ -55,9 +55,9 @@ def plan(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "epilens.core.registry.entry_points", lambda group: [point] if group == point.group else []
     )
-    monkeypatch.delitem(DESCRIPTORS.__dict__, "_found", raising=False)
+    monkeypatch.delitem(DESCRIPTORS.__dict__, "_rows", raising=False)
     yield Plan(descriptors=(*PAPER_NINE, ALPHA))
-    DESCRIPTORS.__dict__.pop("_found", None)
+    DESCRIPTORS.__dict__.pop("_rows", None)
 
 
 def add(monkeypatch, *rows):
@@ -65,7 +65,7 @@ def add(monkeypatch, *rows):
     assert DESCRIPTORS[NINE[0].name]
     origin = DESCRIPTORS.origin(NINE[0].name)
     for row in rows:
-        monkeypatch.setitem(DESCRIPTORS._found, row.name, (row, origin))
+        monkeypatch.setitem(DESCRIPTORS._rows, row.name, (row, origin))
 
 
 def waking(seed=0, **about):
@@ -232,7 +232,7 @@ def test_descriptors_without_fast_ones_and_state_terms_go_the_whole_way():
 
 def test_a_cube_whose_descriptors_no_installed_package_has_can_be_read(plan):
     cube = describe([waking(fs=128.0)], plan)
-    del DESCRIPTORS.__dict__["_found"]
+    del DESCRIPTORS.__dict__["_rows"]
     renamed = cube.assign_coords(descriptor=[*PAPER_NINE, "log_wave_power"]).drop_vars("words")
     check(renamed)
     assert time_evidence(renamed).words[-1] == "log wave power"

@@ -141,7 +141,7 @@ def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
 
     row = band_row("broad_alpha", 8, 13)
     asked = []
-    monkeypatch.setitem(DESCRIPTORS._found, row.name, (row, Origin("some_plugin.rows", "plugin")))
+    monkeypatch.setitem(DESCRIPTORS._rows, row.name, (row, Origin("some_plugin.rows", "plugin")))
     monkeypatch.setattr(keys, "code_digest", lambda *names: asked.append(names) or "")
     plan = Plan(descriptors=("rms", row.name))
     for store in STORES.values():

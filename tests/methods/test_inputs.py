@@ -39,7 +39,7 @@ def change(monkeypatch):
 
     def set_row(name, **fields):
         changed = replace(METHODS[name], **fields)
-        monkeypatch.setitem(METHODS._found, name, (changed, METHODS.origin(name)))
+        monkeypatch.setitem(METHODS._rows, name, (changed, METHODS.origin(name)))
         return changed
 
     return set_row
