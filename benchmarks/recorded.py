@@ -74,6 +74,7 @@ def recorded_model(patients: Patients) -> Model:
         "EZ channels": int(sum(labels.sum() for labels in is_soz)),
     }
     about = {
+        "title": "EpiLENS model of recorded patients",
         "source": "python -m benchmarks real --build",
         "simulated": False,
         "cohort": counts | COHORT,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, cohort_cubes, the_files, write_edf
 
+from epilens.core.errors import DataError
 from epilens.evidence.contact_table import ALL_THE_TIME, PLACES, TERMS, placed_windows
-from epilens.localization import DEFAULT
+from epilens.localization import DEFAULT, FALLBACK
 from epilens.localization.sources import ModelSource, open_source
 from epilens.methods import METHODS, Training
 from epilens.networks.lens import Lens
@@ -117,4 +118,15 @@ def test_without_a_model_the_default_ranks_with_another_beside_it(tmp_path):
     found = localize([path], onsets=[40])
     assert found.about.source == DEFAULT
     assert [o.name for o in found.comparisons] == ["line-length-spread", "epileptogenicity-index"]
-    assert open_source(DEFAULT).method.training_free
+    assert open_source(FALLBACK).method.training_free
+
+
+def test_a_recording_that_is_too_short_for_the_default_model_is_ranked_without_training(tmp_path):
+    path = write_edf(tmp_path / "one.edf", CONTACTS)
+    found = localize([path], onsets=[12])
+    assert found.about.source == FALLBACK
+    first = found.certainty.cautions[0]
+    assert first.level == "caution"
+    assert "The model recorded is not used, because it needs a recording from 18 s" in first.text
+    with pytest.raises(DataError, match=r"expected a recording from 18 s before to 18 s after"):
+        localize([path], "recorded", onsets=[12])

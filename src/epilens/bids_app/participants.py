@@ -30,7 +30,7 @@ from epilens.localization import DEFAULT
 from epilens.plan import Runtime
 from epilens.report.derivative import files_of, write_dataset_files
 from epilens.review.marks import PatientMarks
-from epilens.review.rankers import Ranker, list_rankers
+from epilens.review.rankers import Ranker, list_rankers, model_ranker
 from epilens.review.run_spec import RunSpec, make_run_spec
 
 LEFT_OUT = "participants_left_out.tsv"
@@ -204,12 +204,11 @@ def choose_ranker(model: Path | None, method: str) -> Ranker:
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
     if model is not None:
-        from epilens.io.remote import download
-        from epilens.networks.model import read_model_json
+        from epilens.networks.model import model_folder, read_model_json
 
-        model = download(model)
-        read_model_json(model)  # raises what is wrong with it
-        return list_rankers([model])[0]
+        folder = model_folder(model)
+        read_model_json(folder)  # raises what is wrong with it
+        return model_ranker(folder.resolve())
     rankers = {ranker.id: ranker for ranker in list_rankers()}
     name = method or DEFAULT
     if name not in rankers:

@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Write, check and compare plans.")
 app.add_typer(plan_app, name="plan")
-model_app = typer.Typer(no_args_is_help=True, help="Show models, import released checkpoints.")
+model_app = typer.Typer(no_args_is_help=True, help="List models, show one, import checkpoints.")
 app.add_typer(model_app, name="model")
 Roots = Annotated[
     list[Path],

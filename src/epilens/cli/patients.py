@@ -11,6 +11,7 @@ from epilens.cli.options import (
     Cubes,
     Force,
     Jobs,
+    Json,
     OnCluster,
     PlanFile,
     PlanName,
@@ -62,8 +63,8 @@ def localize(
         list[str],
         typer.Argument(
             metavar="[MODEL|METHOD] RECORDING...",
-            help="A model (folder, URL) or a method without training (line-length-spread/shaft); "
-            "then files, BIDS runs, or a patient's BIDS folder.",
+            help="A model (folder, URL, name) or a method without training; default: the model "
+            "recorded. Then files, BIDS runs, or a patient's BIDS folder.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder or URL for page and table; many patients.")],
@@ -212,16 +213,32 @@ def review(
     serve(cases_of(given, patient), out, model or (), port, typer.echo)
 
 
+@model_app.command("list")
+def model_list(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FOLDER]...", help="Where to look for models. Default: here."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List models: those that come with EpiLENS, then those in folders."""
+    from epilens.report.listings import list_models
+
+    list_models(folders or [Path()], as_json)
+    next_step("epilens model show MODEL; epilens localize [MODEL] RECORDING... --out DIR")
+
+
 @model_app.command("show")
 def model_show(
-    path: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder or URL.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model folder or URL, or a name: recorded.")
+    ],
 ) -> None:
     """Check a model's files and print its card."""
-    from epilens.io.remote import download
     from epilens.networks.card import card
-    from epilens.networks.model import open_model, read_model_json
+    from epilens.networks.model import model_folder, open_model, read_model_json
 
-    folder = download(path)
+    folder = model_folder(path)
     open_model(folder)
     typer.echo(card(read_model_json(folder)))
     next_step("epilens localize {} RECORDING... --out DIR", path)

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from epilens.networks.model import Model
     from epilens.plan import Plan
 
-__all__ = ["DEFAULT", "DEFAULT_COMPARED", "Request"]
+__all__ = ["DEFAULT", "DEFAULT_COMPARED", "FALLBACK", "Request"]
 
-DEFAULT = "line-length-spread/shaft"
-"""Method if no model is given: the best on recorded features among those without training."""
-DEFAULT_COMPARED = ("epileptogenicity-index",)
+DEFAULT = "recorded"
+"""The shipped model, which ranks contacts if no model or method is given."""
+FALLBACK = "line-length-spread/shaft"
+"""Method if a recording is too short for it: the best on recorded features without training."""
+DEFAULT_COMPARED = ("line-length-spread", "epileptogenicity-index")
 """Methods that are compared with it, to show how far they agree."""
 
 

@@ -39,6 +39,14 @@ def describe_performance(source: Source) -> str:
     figures = about.get("out_of_fold")
     if not figures:
         return "The model contains no cross-validated performance."
+    if external := about.get("external"):
+        return (
+            f"On {external['patients']} recorded patients that nobody involved in its development "
+            f"had seen, the model reached AUROC {external['auroc']:.2f} (chance: 0.50) and "
+            f"EZ-AUPRC {external['ez_auprc']:.2f}; cross-validated on its {figures['patients']} "
+            f"training patients, {figures['auroc']:.2f} and {figures['ez_auprc']:.2f}"
+            f"{_chance(about)}."
+        )
     patients = "simulated patients" if about.get("simulated") else "patients"
     return (
         f"Cross-validated on {figures['patients']} {patients}: AUROC {figures['auroc']:.2f} "

@@ -94,6 +94,9 @@ def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> list[Ca
     """Seizures that the model was trained on, or a note that this is unknown."""
     if certainty is None or (count := certainty.recognised(cube)) == 0:
         return []
+    if certainty.summary == "features":
+        text = "If this is a patient of OpenNeuro ds003029, the model may have been trained on it: "
+        return [Caution("note", text + "this cannot be checked.")]
     if count is None:
         text = "It is unknown whether the model was trained on these seizures: the model is older "
         return [Caution("note", text + "than this check. Train it again to enable the check.")]

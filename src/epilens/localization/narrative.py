@@ -8,6 +8,7 @@ import numpy as np
 
 from epilens.core.types import Bools, Floats
 from epilens.localization.certainty import top_share
+from epilens.localization.feature_words import describe_features
 from epilens.localization.sources import Scores
 from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
 from epilens.networks.explanation import Explanation
@@ -31,8 +32,10 @@ VIEW_WORDS = {
     "restless": "how it varies from window to window",
     "peak": "its highest window",
     "begins": "how early it rises",
+    "std": "how much it varies during the seizure",
+    "max": "its highest 12 s window",
 }
-"""Views of the networks, and terms of a lens."""
+"""Views of the networks, terms of a lens, and summaries of contact features."""
 FAR_SD = 10
 """Larger deviations are not given as numbers."""
 VISIBLE = 0.01
@@ -54,7 +57,8 @@ def describe_contacts(
     sentences = []
     for c in range(shown.shape[1]):
         i = explained.get(c)
-        weight = None if why is None or i is None else why.by_feature[i].sum(axis=0)
+        descriptors = why is not None and not why.words
+        weight = why.by_feature[i].sum(axis=0) if why and descriptors and i is not None else None
         lines = describe_deviations(c, timing, shown, weight)
         if why is not None and i is not None:
             lines += describe_score(i, why, timing.middle_s, timing.words)
@@ -171,6 +175,8 @@ def describe_score(
     ]
     if why.by_window.shape[1] > 1:
         lines.append(_by_seizure(why.by_seizure[position], float(why.together[position])))
+    if why.words:
+        return lines + describe_features(position, why)
     towards, away = (_named(words, why.views, features, sign) for sign in (1, -1))
     if towards:
         lines.append(f"Towards EZ: {towards}{_most_in(why, position, middle_s)}.")

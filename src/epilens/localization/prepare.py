@@ -17,6 +17,7 @@ from epilens.data.discovery import patient_code
 from epilens.data.load_patient import Given, Intake, take_in
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
+from epilens.evidence.contact_features import has_features
 from epilens.evidence.cube import check, is_ictal, is_reference, joined
 from epilens.evidence.describe import audit_of
 from epilens.evidence.seizures import fill
@@ -87,11 +88,7 @@ def prepare_evidence(
     if isinstance(request.patient, xr.Dataset):
         cube = check(request.patient)
         check_cube(cube, source)
-        if set(stores) - {"cube"} and not has_signals(cube):
-            raise DataError(
-                f"{cube.attrs['patient']}: expected recordings, because the method reads signals, "
-                "found a cube without them. Give the files."
-            )
+        _check_stores(cube, stores, request.model is None)
         tick("reading", 2)
         return _evidence(_tidy(cube), Intake(()), request, source)
     tick("reading", 0)
@@ -109,6 +106,17 @@ def prepare_evidence(
     tick("described", 1)
     intake = replace(intake, rows=(*intake.rows, *rows))
     return _evidence(_tidy(whole), intake, request, source)
+
+
+def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -> None:
+    """Refuse a cube without what is read; a model that nobody asked for need not be used."""
+    present = {"features": has_features(cube) or by_default}
+    for name in sorted(set(stores) - {"cube"}):
+        if not present.get(name, has_signals(cube)):
+            raise DataError(
+                f"{cube.attrs['patient']}: expected recordings, because the method reads {name}, "
+                "found a cube without them. Give the files."
+            )
 
 
 def _check_common(recordings: Sequence[Recording]) -> None:
@@ -151,10 +159,10 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     return patient.isel(channel=seen)
 
 
-def _check_ictal(cube: xr.Dataset, source: Source) -> None:
+def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
     """A model was trained on seizures: its scores of a recording without one mean nothing."""
     ictal = (cube["valid"] & is_ictal(cube)).any(["window", "channel"]).values
-    if source.is_model and not ictal.all():
+    if source.is_model and not by_default and not ictal.all():
         without = [str(name) for name in cube["seizure"].values[~ictal]]
         raise DataError(
             f"{cube.attrs['patient']}: expected windows after onset in every seizure, found none "
@@ -165,7 +173,7 @@ def _check_ictal(cube: xr.Dataset, source: Source) -> None:
 
 def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Source) -> Evidence:
     cube = without_signals(whole)
-    _check_ictal(cube, source)
+    _check_ictal(cube, source, request.model is None)
     dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,11 @@ from epilens.core.errors import DataError, MethodError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
-from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
+from epilens.evidence.contact_features import NEEDS, features_shown, has_features
+from epilens.localization import DEFAULT, DEFAULT_COMPARED, FALLBACK, Request
 from epilens.localization.anatomy import Anatomy, find_regions
 from epilens.localization.caveats import caveats
-from epilens.localization.certainty import PatientCertainty, assess
+from epilens.localization.certainty import Caution, PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
@@ -32,6 +33,7 @@ from epilens.localization.compare import (
 )
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import describe_contacts
+from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
@@ -159,6 +161,9 @@ def assemble(request: Request, tick: Progress) -> Localization:
     source = open_source(DEFAULT if request.model is None else request.model, request.plan, force)
     others = [open_source(other, source.plan, force) for other in _compared(request, source)]
     evidence = prepare_evidence(request, source, {one.store for one in (source, *others)}, tick)
+    unused = _unused(request, evidence)
+    if unused:
+        source = open_source(FALLBACK, source.plan)
     tick("scoring")
     scores = source.score(evidence.whole)
     _check_different(scores.p_nez, evidence.patient, source)
@@ -168,6 +173,12 @@ def assemble(request: Request, tick: Progress) -> Localization:
     why = source.explain(evidence.cube, ranking(p_nez))
     tick("comparing")
     certainty = assess(evidence, source, scores, others)
+    certainty = replace(certainty, cautions=(*unused, *certainty.cautions))
+    compared = [
+        compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
+        for one in others
+    ]
+    doubts, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)
     return Localization(
         **vars(evidence),
@@ -178,12 +189,9 @@ def assemble(request: Request, tick: Progress) -> Localization:
         k=k,
         why=why,
         words=describe_contacts(scores, timing, evidence.shown, why, k),
-        caveats=caveats(source, certainty, cut),
+        caveats=(*doubts, *caveats(source, certainty, cut)),
         resection=cut,
-        comparisons=tuple(
-            compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
-            for one in others
-        ),
+        comparisons=(*compared, *added),
         maps=time_maps((source, *others), evidence.whole),
     )
 
@@ -196,6 +204,21 @@ def _compared(request: Request, source: Source) -> list[Any]:
     if isinstance(source, MethodSource) and source.method.smoothing:
         compare = [*(name for name in source.method.parts if name not in compare), *compare]
     return compare
+
+
+def _unused(request: Request, evidence: Evidence) -> tuple[Caution, ...]:
+    """Why the shipped model, which nobody asked for, is not used; empty if it is."""
+    if request.model is not None:
+        return ()
+    if has_features(evidence.whole) and features_shown(evidence.whole).any():
+        return ()
+    return (
+        Caution(
+            "caution",
+            f"The model {DEFAULT} is not used, because it needs {NEEDS}. Contacts are ranked by a "
+            "method that needs no training.",
+        ),
+    )
 
 
 def _check_different(p_nez: Floats, patient: str, source: Source) -> None:

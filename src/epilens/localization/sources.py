@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,9 +14,8 @@ from numpy.typing import NDArray
 from epilens.core.errors import MethodError, ModelError, did_you_mean
 from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
+from epilens.evidence.contact_features import check_features, has_features
 from epilens.evidence.cube import blind
-from epilens.evidence.released_descriptors import which_descriptors
-from epilens.io.remote import download
 from epilens.localization.compatibility import (
     EVIDENCE,
     FORCED,
@@ -23,11 +23,12 @@ from epilens.localization.compatibility import (
     other_descriptors,
     other_layout,
 )
+from epilens.localization.feature_notes import feature_cautions
 from epilens.methods import METHODS, Method, Training
-from epilens.networks.card import assured, made_of, reached
+from epilens.networks.card import assured, made_of, reached, reads
 from epilens.networks.explanation import Explanation
 from epilens.networks.kinds import KINDS
-from epilens.networks.model import Model, open_model
+from epilens.networks.model import Model, model_folder, open_model
 from epilens.networks.predictor import each_seizure
 from epilens.plan import Plan
 
@@ -60,7 +61,8 @@ class ModelSource:
 
     def __init__(self, model: Model, name: str = "model", force_descriptors: bool = False):
         kind = KINDS[model.kind]
-        self.model, self.name, self.title = model, name, kind.title
+        self.model, self.name = model, name
+        self.title = str(model.about.get("title", kind.title))
         self.store = kind.input
         """What is read: the cube, or a store in addition to it."""
         self.force_descriptors = force_descriptors
@@ -78,6 +80,8 @@ class ModelSource:
     def score(self, patient: xr.Dataset) -> Scores:
         """Mean over members, of all seizures and of each alone."""
         self.model.check(patient, self.force_descriptors)
+        if self.store == "features":
+            check_features(patient)
         scores = self.model.score(patient)
         mean = scores.members.mean(axis=0)
         return Scores(mean, scores.per_seizure, scores.parts, scores.members)
@@ -94,8 +98,8 @@ class ModelSource:
             *made_of({"kind": model.kind, "members": model.members, "weight": model.weight}),
             ("flagged as EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
-            ("trained on", f"descriptors: {which_descriptors(model.descriptors)}"),
-            ("plan", str(about.get("plan_digest", "none; the paper's is used"))),
+            ("trained on", reads(model.kind, model.descriptors)),
+            *([("plan", _plan_of(about))] if self.store == "cube" else []),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
             *(("how good", line) for line in reached(about)),
             *(("how sure", line) for line in assured(model.assurance)),
@@ -104,6 +108,8 @@ class ModelSource:
 
     def doubts(self, cube: xr.Dataset) -> list[str]:
         """Reasons to distrust scores of this cube: evidence that the model was not trained on."""
+        if self.store == "features":
+            return feature_cautions(cube) if has_features(cube) else []
         others = [
             *other_descriptors(cube, self.trained_with),
             *differing(self.trained_with, self.plan, ("filter",)),
@@ -125,11 +131,15 @@ class ModelSource:
                 "The model has no calibration, no set of stated coverage and no training patients "
                 "to compare with: none of these is shown."
             )
-        if not about.get("plan"):
+        if not about.get("plan") and self.store == "cube":
             notes.append("The model has no plan: evidence is computed with the paper's.")
         if len(self.model.members) == 1:
             notes.append("The model has one member: there is no SD over an ensemble.")
         return notes
+
+
+def _plan_of(about: Mapping[str, Any]) -> str:
+    return str(about.get("plan_digest", "none; the paper's is used"))
 
 
 class MethodSource:
@@ -148,9 +158,10 @@ class MethodSource:
 
     def score(self, patient: xr.Dataset) -> Scores:
         """The method on all seizures, and on each alone."""
-        return Scores(self._p_nez(patient), each_seizure(self._p_nez, patient))
+        return Scores(self.p_nez(patient), each_seizure(self.p_nez, patient))
 
-    def _p_nez(self, patient: xr.Dataset) -> Floats:
+    def p_nez(self, patient: xr.Dataset) -> Floats:
+        """NEZ probability from all seizures (C,)."""
         return self._fitted.predict([blind(patient)])["p_nez"].to_numpy(np.float64)
 
     def explain(self, cube: xr.Dataset, order: NDArray[np.int64]) -> None:
@@ -189,7 +200,7 @@ def open_source(
         return _with_plan(ModelSource(given, force_descriptors=force_descriptors), plan)
     if isinstance(given, ModelSource | MethodSource):
         return given
-    path = download(given)
+    path = model_folder(given)
     if path.is_dir() and ((path / "model.json").exists() or str(given) not in METHODS):
         return _with_plan(ModelSource(open_model(path), path.name, force_descriptors), plan)
     return MethodSource(_training_free(str(given)), plan)
@@ -213,8 +224,12 @@ def _training_free(name: str) -> Method:
 def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
     """The source, if a plan that the user gives describes evidence as the model's does.
 
-    Where other descriptors are forced, evidence is described by the plan that is given.
+    Where other descriptors are forced, evidence is described by the plan that is given. Contact
+    features do not depend on the plan.
     """
+    if plan is not None and source.store == "features":
+        source.plan = plan
+        return source
     if plan is None or not (differences := differing(source.plan, plan)):
         return source
     others = [section for section in EVIDENCE if section not in FORCED]
@@ -232,6 +247,8 @@ def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
 
 def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
+    if source.store == "features":
+        return
     layout, others = other_layout(cube, source.plan), other_descriptors(cube, source.plan)
     forceable = cube.sizes["descriptor"] == len(source.plan.descriptors) and not layout
     if not others + layout or (source.force_descriptors and forceable):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -231,6 +231,17 @@ def shipped_models() -> dict[str, Path]:
     """Folders of the models that come with EpiLENS, by name."""
     folder = Path(__file__).parents[1] / "models"
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/model.json"))}
+
+
+def models_in(folders: Iterable[str | Path]) -> list[Path]:
+    """Model folders among these folders and directly inside them, each once."""
+    models: dict[Path, None] = {}
+    for folder in map(Path, folders):
+        inside = sorted(folder.iterdir()) if folder.is_dir() else []
+        for path in (folder, *inside):
+            if (path / "model.json").is_file():
+                models[path.resolve()] = None
+    return list(models)
 
 
 def model_folder(given: str | Path) -> Path:

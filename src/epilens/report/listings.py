@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +88,42 @@ def analyses() -> Listing:
         for a in ANALYSES.values()
     ]
     return ["name", "shows", "title", "needs", "from"], rows
+
+
+MODEL_COLUMNS = ("model", "kind", "trained on", "external AUROC", "cross-validated AUROC", "folder")
+
+
+def list_models(folders: Sequence[str | Path], as_json: bool = False) -> None:
+    """Print the shipped models, then those in folders."""
+    from epilens.core.console import print_table
+    from epilens.networks.model import models_in, shipped_models
+
+    shipped = shipped_models()
+    rows = [_model(name, path, "comes with EpiLENS") for name, path in shipped.items()]
+    own = [path for path in models_in(folders) if path not in shipped.values()]
+    rows += [_model(path.name, path, str(path)) for path in own]
+    if as_json:
+        print(json.dumps([dict(zip(MODEL_COLUMNS, row, strict=True)) for row in rows], indent=1))
+    else:
+        print_table("Models", MODEL_COLUMNS, rows, left=3, drop=("kind", "folder"))
+
+
+def _model(name: str, path: Path, where: str) -> tuple[Any, ...]:
+    """One row; a model that cannot be read keeps its row and says so."""
+    from epilens.core.errors import ModelError
+    from epilens.networks.model import read_model_json
+
+    try:
+        tree = read_model_json(path)
+    except ModelError:
+        return (name, None, "model.json cannot be used", None, None, where)
+    about = tree["about"]
+    source = "simulated" if about.get("simulated") else "recorded"
+    cohort = about.get("cohort", {}).get("patients")
+    trained = "unknown" if cohort is None else f"{cohort} {source} patients"
+    figures = (about.get(key, {}).get("auroc") for key in ("external", "out_of_fold"))
+    auroc = (None if value is None else f"{value:.3f}" for value in figures)
+    return (name, tree["kind"], trained, *auroc, where)
 
 
 LISTINGS = {

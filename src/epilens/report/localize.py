@@ -51,9 +51,10 @@ def localize(
     ----------
     patient : path, or a sequence of paths, `mne.io.Raw`, (Raw, onset) or Recording; or a cube
         Seizures of one patient. A path is a recording, a run or a patient of a BIDS tree.
-    model : Model, path of one, or name of a training-free method
-        What computes the scores. Default: line-length spread, smoothed along electrodes, which
-        needs no training, compared with the Epileptogenicity Index.
+    model : Model, path of one, name of a shipped one, or name of a training-free method
+        What computes the scores. Default: the shipped model `recorded`, compared with line-length
+        spread and the Epileptogenicity Index. If a recording is too short for the model:
+        line-length spread, smoothed along electrodes, which needs no training.
     onsets : floats
         Seconds from the start of each recording; default: from annotations or events.tsv.
     electrodes, space : path, str

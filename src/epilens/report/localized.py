@@ -91,12 +91,14 @@ def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     """
     from epilens.data.runs import SIGNALS
     from epilens.methods import METHODS
+    from epilens.networks.model import shipped_models
 
     first, path = given[0], Path(given[0])
     is_model = (path / "model.json").exists() or (path / "MODEL_CARD.md").exists()
     is_missing = not path.exists() and not first.lower().endswith(SIGNALS)
     meant = bool(url_of(first)) or (len(given) > 1 and is_missing)
-    if is_model or meant or (first in METHODS and not path.is_file()):
+    named = first in METHODS or first in shipped_models()
+    if is_model or meant or (named and not path.is_file()):
         recordings = [Path(name) for name in given[1:]]
         if not recordings:
             raise DataError(

@@ -212,6 +212,8 @@ def _why(localized: Localization) -> dict[str, Any] | None:
     return {
         "contacts": why.contacts.tolist(),
         "views": [VIEW_WORDS[view] for view in why.views],
+        "words": list(why.words or localized.timing.words),
+        "timed": why.timed,
         "average": why.average,
         "others": why.others,
         "baseline": np.round(why.baseline, 4).tolist(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epilens.core.errors import DataError, ModelError
-from epilens.localization import DEFAULT
+from epilens.localization import DEFAULT, FALLBACK
 from epilens.plan import SHAFT
 
 
@@ -28,10 +28,16 @@ class Ranker:
     default: bool = False
 
 
+SHIPPED = Ranker(DEFAULT, "model of recorded patients (comes with EpiLENS)", "model", "", "", True)
+"""The default of `localize`, which uses another method where a recording is too short."""
+
+
 def list_rankers(folders: Iterable[str | Path] = ()) -> tuple[Ranker, ...]:
-    """Return the models in these folders, then the training-free methods; one is the default."""
-    models = [_model(folder) for folder in _model_folders(folders)]
-    return (*models, *_methods())
+    """Return the shipped model, models in these folders, then the training-free methods."""
+    from epilens.networks.model import models_in
+
+    models = [model_ranker(folder) for folder in models_in(folders)]
+    return (SHIPPED, *models, *_methods())
 
 
 def find_ranker(rankers: Sequence[Ranker], identity: object) -> Ranker:
@@ -48,7 +54,7 @@ def find_ranker(rankers: Sequence[Ranker], identity: object) -> Ranker:
 def _methods() -> list[Ranker]:
     from epilens.methods import METHODS
 
-    rows = [METHODS[DEFAULT], *(row for row in METHODS.values() if row.training_free)]
+    rows = [METHODS[FALLBACK], *(row for row in METHODS.values() if row.training_free)]
     return [
         Ranker(
             row.name,
@@ -56,25 +62,14 @@ def _methods() -> list[Ranker]:
             "method",
             row.name,
             f"needs the package {row.missing()}" if row.missing() else "",
-            row.name == DEFAULT,
         )
         for row in rows
         if row.name.removesuffix(SHAFT) != "random"
     ]
 
 
-def _model_folders(folders: Iterable[str | Path]) -> list[Path]:
-    """Return the model folders among these folders and directly inside them, each once."""
-    models: dict[Path, None] = {}
-    for folder in map(Path, folders):
-        inside = sorted(folder.iterdir()) if folder.is_dir() else []
-        for path in (folder, *inside):
-            if (path / "model.json").is_file():
-                models[path.resolve()] = None
-    return list(models)
-
-
-def _model(folder: Path) -> Ranker:
+def model_ranker(folder: Path) -> Ranker:
+    """Return the choice of a model in a folder."""
     from epilens.networks.model import read_model_json
 
     identity = f"model-{hashlib.sha256(str(folder).encode(errors='replace')).hexdigest()[:12]}"

@@ -8,7 +8,8 @@ from pathlib import Path
 from epilens.core.errors import DataError
 from epilens.core.provenance import code_digest, digest_of
 from epilens.data.discovery import Case, TraceFile
-from epilens.localization import Request
+from epilens.localization import DEFAULT, Request
+from epilens.networks.model import model_folder
 from epilens.review.documents import Document
 from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker
@@ -20,7 +21,7 @@ class RunSpec(Document):
 
     inputs: RunInputs
     source: str
-    """Name of a method, or folder of a model."""
+    """Name of a method, or folder of a model; empty: the default."""
     onsets: tuple[tuple[str, float | None], ...]
     """File and onset; None: the onset of the file or its dataset."""
     names: tuple[tuple[str, str], ...]
@@ -30,7 +31,7 @@ class RunSpec(Document):
         """Return the request for `localize`."""
         return Request(
             patient=[(Path(path), onset_s) for path, onset_s in self.onsets],
-            model=self.source,
+            model=self.source or None,
             code=self.inputs.patient,
             exclude=self.inputs.exclude,
         )
@@ -76,7 +77,8 @@ def make_run_spec(case: Case, marks: PatientMarks, ranker: Ranker) -> RunSpec:
 
 def _key(inputs: RunInputs, ranker: Ranker, files: Iterable[TraceFile]) -> str:
     """Return the digest of the inputs, the current files and the code."""
-    model = Path(ranker.source) / "model.json" if ranker.kind == "model" else None
+    folder = model_folder(ranker.source or DEFAULT) if ranker.kind == "model" else None
+    model = folder and folder / "model.json"
     return digest_of(
         {
             "inputs": inputs.to_json(),

@@ -65,7 +65,8 @@ const READING = [
   [true, 'The threshold was locked before this patient was analysed. Moving the slider changes the display, never the decision.'],
   [true, 'A set of stated coverage contains at least that fraction of the EZ contacts, on average over cross-validated patients.'],
   [true, data.why ? `Contributions answer: how would the score change if this contact had ${data.why.average}, ${data.why.others}?` : null],
-  [true, data.why ? 'A seizure’s part is what it adds on its own, so it has the sign of its own score; what only the score of all seizures shows is listed separately. Windows are shown from 10 s before onset on, against what the contact shows all the time.' : null],
+  [true, data.why ? 'A seizure’s part is what it adds on its own, so it has the sign of its own score; what only the score of all seizures shows is listed separately.' : null],
+  [true, data.why && data.why.timed ? 'Windows are shown from 10 s before onset on, against what the contact shows all the time.' : null],
   [false, 'Z-Δ compares a window with the same contact before onset, in that seizure, in its own standard deviations.'],
   [false, 'Ranks compare what was sampled: an EZ far from every contact cannot be detected.'],
 ];

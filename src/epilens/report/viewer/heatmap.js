@@ -89,7 +89,7 @@ function noteHeat() {
 function buildHeatTools() {
   const quantity = el('select', { 'aria-label': 'Quantity', id: 'quantity', change: (event) => set({ quantity: Number(event.target.value) }) },
     ...data.heat.names.map((name, i) => el('option', { value: i, selected: i === state.quantity }, `Z-Δ of ${name}`)),
-    data.why ? el('option', { value: CONTRIBUTION }, 'contribution to the score') : null,
+    data.why && data.why.timed ? el('option', { value: CONTRIBUTION }, 'contribution to the score') : null,
     ...maps.map((one, i) => el('option', { value: CONTRIBUTION + 1 + i }, one.title)));
   const [orders, markOrder] = choice([['rank', 'by rank'], ['shaft', 'by electrode']], () => state.order, (order) => set({ order }));
   const options = [[-1, 'all'], ...data.seizures.map((seizure, s) => [s, short(s), seizure.name])];

@@ -52,9 +52,9 @@ function contributions() {
   const i = why.at.get(state.chosen);
   if (i === undefined) return [head, el('p', { class: 'muted' }, `Only the ${why.contacts.length} highest of ${C} contacts are explained; this is not one of them.`)];
   const views = why.views.length;
-  const n = data.heat.names.length;
+  const n = why.words.length;
   const value = (v, d) => why.feature[(i * views + v) * n + d];
-  const sums = data.heat.names.map((name, d) => ({ name, sum: why.views.reduce((t, _, v) => t + value(v, d), 0), parts: why.views.map((view, v) => `${view}: ${signed(value(v, d), 3)}`) }));
+  const sums = why.words.map((name, d) => ({ name, sum: why.views.reduce((t, _, v) => t + value(v, d), 0), parts: why.views.map((view, v) => `${view}: ${signed(value(v, d), 3)}`) }));
   const largest = Math.max(0.01, ...sums.map((one) => Math.abs(one.sum)));
   const total = contacts[state.chosen].ez - why.baseline[i];
   return [head,
@@ -66,7 +66,7 @@ function contributions() {
 // What each seizure adds on its own, and what only their common score does.
 function bySeizure(i) {
   if (S < 2) return [];
-  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: [`present before onset as well: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] }));
+  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: why.timed ? [`present before onset as well: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] : [] }));
   if (Math.abs(why.together[i]) >= 0.005) parts.push({ name: 'scored together', sum: why.together[i], parts: ['what the score of all seizures adds to the mean of those of each alone'] });
   const largest = Math.max(0.01, ...parts.map((one) => Math.abs(one.sum)));
   return [el('h3', {}, 'By seizure'), el('div', { class: 'bars', id: 'by-seizure' }, ...parts.flatMap((one) => bar(one, largest)))];
