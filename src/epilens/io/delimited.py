@@ -1,8 +1,8 @@
-"""Tables as text that a spreadsheet opens without running anything in them.
+"""CSV and TSV files that are safe to open in a spreadsheet.
 
-A cell that begins like a formula (`=cmd|…`, `+`, `-`, `@`) gets an apostrophe in front, which
-spreadsheets take for "this is text"; numbers stay as they are. Whoever reads our own tables takes
-the apostrophe away again with `plain`. Every CSV and TSV of ours is written here.
+A cell that begins like a formula (`=cmd|…`, `+`, `-`, `@`) gets a leading apostrophe, which marks
+text in spreadsheets. Numbers are unchanged. `plain` removes the apostrophe when EpiLENS reads its
+own tables. All CSV and TSV files are written here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pandas as pd
 
 from epilens.core.console import visible
 
-# Also full-width signs, and what stands behind blanks: spreadsheets strip and normalize.
+# Also full-width characters and leading blanks: spreadsheets strip and normalize.
 _FORMULA = re.compile(r"[\s']*[=+\-@\t\r＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
 def safe(value: Any) -> Any:
-    """A cell that is no formula; what is no text stays as it is.
+    """Escape a text that begins like a formula; other values are unchanged.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def safe(value: Any) -> Any:
 
 
 def plain(text: str) -> str:
-    """What `safe` was given.
+    """Undo `safe`.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
 
 
 def to_csv(frame: pd.DataFrame) -> str:
-    """Comma-separated text of a table."""
+    """Convert a table to comma-separated text."""
     text = frame.rename(columns=_of_one_line)
     for name in text.columns:
         if not pd.api.types.is_numeric_dtype(text[name]):
@@ -57,17 +57,17 @@ def to_csv(frame: pd.DataFrame) -> str:
 
 
 def _of_one_line(value: Any) -> Any:
-    """A safe cell; a carriage return, which would begin another row to many readers, is a blank."""
+    """Escape a cell; a carriage return, which many readers take for a new row, becomes a blank."""
     return safe(value.replace("\r", " ")) if isinstance(value, str) else value
 
 
 def to_tsv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Tab-separated text; control characters, tabs among them, become visible escapes."""
+    """Convert rows to tab-separated text; control characters become visible escapes."""
     lines = [[safe(visible(cell)) for cell in row] for row in (header, *rows)]
     return "\n".join("\t".join(line) for line in lines) + "\n"
 
 
 def read_csv(content: bytes) -> pd.DataFrame:
-    """The other way round: every cell as the text that it was."""
+    """Read comma-separated text; every cell is the text before escaping."""
     frame = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
     return frame.map(plain).rename(columns=plain)
