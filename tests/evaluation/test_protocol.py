@@ -57,6 +57,8 @@ def test_a_run_writes_what_it_promises(folder, cohort):
         assert history["selected"].any()
         weights = load_file(cell.with_name("checkpoint.safetensors"))
         assert weights["standardizer.mean"].shape == (4, 9)
+        if "tail.gamma" in weights:
+            assert weights["tail.gamma"].shape == ()
 
 
 def test_the_ledger_has_every_patient_in_exactly_one_test_fold(folder, cohort):

@@ -94,7 +94,7 @@ class CellFolder:
                 (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
             if weights:
                 (folder / _CHECKPOINT).write_bytes(
-                    save({name: np.ascontiguousarray(w) for name, w in weights.items()})
+                    save({name: np.asarray(w, order="C") for name, w in weights.items()})
                 )
             (folder / _RECORD).write_text(text, encoding="utf-8")
 
