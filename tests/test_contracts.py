@@ -8,7 +8,8 @@ import pytest
 from epilens.core.errors import MethodError
 from epilens.core.provenance import digest_of
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS, Training, method_inputs, stores_of
+from epilens.methods import METHODS, Training, stores_of
+from epilens.methods.inputs import method_inputs
 from epilens.plan import Plan
 from epilens.testing import METHOD_CHECKS, QUICK, Trial, contract_patients
 

@@ -117,7 +117,7 @@ def test_a_method_of_another_package_is_trained_saved_and_localizes(installed, t
 
 
 SECTION = """
-from epilens.methods import method_inputs
+from epilens.methods.inputs import method_inputs
 from epilens.plan import Plan
 from epilens.core.errors import PlanError
 plan = Plan()

@@ -16,8 +16,9 @@ import pytest
 import epilens
 from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.core.errors import MethodError
-from epilens.methods import METHODS, Training, method_inputs
+from epilens.methods import METHODS, Training
 from epilens.methods.epilens import untrained
+from epilens.methods.inputs import method_inputs
 from epilens.networks.bcr import BCRNet
 from epilens.networks.controls import DeepSets, Hybrid, RankedMLP
 from epilens.networks.prq import PRQNet
@@ -164,7 +165,8 @@ def edited(tmp_path_factory):
     place = tmp_path_factory.mktemp("copy")
     shutil.copytree(Path(epilens.__file__).parent, place / "epilens")
     code = (
-        "import json\nfrom epilens.methods import METHODS, method_inputs\n"
+        "import json\nfrom epilens.methods import METHODS\n"
+        "from epilens.methods.inputs import method_inputs\n"
         "from epilens.plan import Plan\n"
         "print(json.dumps({n: json.dumps(method_inputs(n, Plan())) for n in METHODS}))"
     )

@@ -17,7 +17,8 @@ from epilens.evaluation.ledger import cell_threshold
 from epilens.evaluation.protocol import run, trained_parts
 from epilens.evaluation.run import Run
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS, Training, all_parts, method_inputs
+from epilens.methods import METHODS, Training, all_parts
+from epilens.methods.inputs import method_inputs
 from epilens.methods.shaft import smoothed
 from epilens.plan import Plan, Runtime, ShaftPlan
 from epilens.testing import check_method, make_cohort, make_patient

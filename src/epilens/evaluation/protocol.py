@@ -30,7 +30,8 @@ from epilens.evidence.files import Cohort, key_of, store_path
 from epilens.io.outputs import locked_output
 from epilens.io.remote import download, local_files, writable
 from epilens.io.urls import join
-from epilens.methods import METHODS, Method, all_parts, method_inputs
+from epilens.methods import METHODS, Method, all_parts
+from epilens.methods.inputs import method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
 

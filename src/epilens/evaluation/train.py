@@ -29,7 +29,8 @@ from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
-from epilens.methods import METHODS, Fitted, Training, method_inputs, seen_labels
+from epilens.methods import METHODS, Fitted, Training, seen_labels
+from epilens.methods.inputs import method_inputs
 from epilens.networks.kinds import KINDS, ModelKind
 from epilens.networks.model import Member, Model
 from epilens.networks.predictor import Predictor

@@ -2,27 +2,24 @@
 
 A method reads patients as datasets: the cube, and in addition what its `input` names (`traces` or
 `signals`, see `epilens.evidence.cube.open_patient`). Its `settings` are what the fit uses, and what
-the key of its results is made of (`method_inputs`).
+the key of its results is made of (`methods.inputs`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from epilens.core import provenance  # by its name: `plain` is also a module of methods
 from epilens.core.decisions import selected_threshold
 from epilens.core.errors import MethodError
-from epilens.core.provenance import code_digest, digest_of, modules_named
+from epilens.core.provenance import digest_of, resolve
 from epilens.core.registry import Origin, Registry
 from epilens.plan import SHAFT, Plan
 
@@ -30,9 +27,7 @@ if TYPE_CHECKING:
     from epilens.networks.predictor import Predictor
 
 VALIDATION = "validation patients"
-_SMOOTH = (
-    "epilens.methods.shaft:smooth_fitted"  # by name: it is in the key of smoothed methods only
-)
+SMOOTH = "epilens.methods.shaft:smooth_fitted"  # by name: it is in the key of smoothed methods only
 
 
 class Fitted(Protocol):
@@ -138,7 +133,7 @@ class Method:
             _check_descriptors(self.name, [*training.fit, *training.validation])
         fitted = self.fitter(self.settings, training)
         if self.smoothing:
-            return provenance.resolve(_SMOOTH)(fitted, training.plan.shaft)
+            return resolve(SMOOTH)(fitted, training.plan.shaft)
         own = getattr(fitted, "threshold_scores", None)  # other packages' may lack it
         if fitted.threshold is None and own is not None and fitted.threshold_from != VALIDATION:
             fitted.threshold = selected_threshold(own, self.prevalence_tolerance)
@@ -297,63 +292,3 @@ def all_parts(method: Method) -> list[str]:
 def stores_of(names: Sequence[str]) -> list[str]:
     """The stores, other than the cubes, that these methods read."""
     return sorted({METHODS[name].input for name in names} - {"cube"})
-
-
-def method_inputs(name: str, plan: Plan) -> dict[str, Any]:
-    """What the numbers of a method come from, other than patients, split and seed; plain JSON.
-
-    Settings by value, sections of the plan by value, the code of the method as one digest, and
-    digests of the pretrained files that it starts from.
-    """
-    method = METHODS[name]
-    # Methods are hashed by their fields: editing one does not affect the others of its file.
-    rows = frozenset(METHODS.origin(other).module for other in METHODS)
-    inputs = {
-        "fitter": _fitter_name(method),
-        "settings": provenance.plain(method.settings),
-        "plan": {section: plan.values(section) for section in method.sections},
-        "code": code_digest(*code_modules(method, METHODS.origin(name).module), rows=rows),
-        "pretrained": _pretrained(plan, method.pretrained),
-    }
-    if method.prevalence_tolerance is not None:
-        inputs["share_within"] = method.prevalence_tolerance
-    if method.smoothing:
-        inputs["smoothing"] = method.smoothing
-    if method.parts:  # what it is made of, down to what is fitted
-        inputs["parts"] = {part: method_inputs(part, plan) for part in all_parts(method)}
-    return inputs
-
-
-def code_modules(method: Method, origin: str) -> list[str]:
-    """Modules that a method of the module `origin` uses: its own, and those its settings name.
-
-    Other people's packages do not count; their versions belong to the environment.
-    """
-    smooth = modules_named(_SMOOTH if method.smoothing else "")
-    named = {origin, *modules_named(method.settings), *modules_named(_fitter_name(method)), *smooth}
-    packages = {"epilens", origin.partition(".")[0]}
-    return sorted(module for module in named if module.partition(".")[0] in packages)
-
-
-def _fitter_name(method: Method) -> str:
-    """The fitter as `module:attribute`; other functions cannot be hashed."""
-    if method.fitter is None:
-        return ""
-    module, name = (getattr(method.fitter, f"__{what}__", "") for what in ("module", "qualname"))
-    if not str(name).isidentifier():
-        raise MethodError(
-            f"{method.name}: expected a fitter that is a function of a module, found "
-            f"{method.fitter!r}. Name a function, and put what differs into the settings."
-        )
-    return f"{module}:{name}"
-
-
-def _pretrained(plan: Plan, name: str) -> dict[str, str]:
-    """Digests of the pretrained files that a method starts from: other weights, other numbers."""
-    folder = Path(plan.baselines.pretrained) / name
-    files = sorted(folder.glob("*")) if name else []
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
-        if path.suffix in (".json", ".safetensors")
-    }

@@ -18,15 +18,8 @@ from epilens.core.decisions import selected_threshold
 from epilens.core.errors import MethodError
 from epilens.core.provenance import digest_of, is_base, modules_behind
 from epilens.evidence.cube import blind
-from epilens.methods import (
-    METHODS,
-    VALIDATION,
-    Fitted,
-    Method,
-    Training,
-    code_modules,
-    seen_channels,
-)
+from epilens.methods import METHODS, VALIDATION, Fitted, Method, Training, seen_channels
+from epilens.methods.inputs import code_modules
 from epilens.networks.kinds import KINDS
 from epilens.networks.predictor import Layout
 from epilens.plan import SECTIONS, Plan
