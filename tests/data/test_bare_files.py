@@ -8,7 +8,7 @@ import pytest
 from trees import FS, NAMES, noise, write_edf, write_fif
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.load_patient import Given, take_in
+from epilens.data.load_patient import Given, load_patient
 from epilens.plan import Plan
 
 AT_40 = Given(onsets_s=(40.0,))
@@ -25,8 +25,8 @@ def open_object(path):
 
 
 def test_a_file_and_the_object_that_was_read_from_it_are_the_same_recording(file):
-    [by_path] = take_in(file, Plan(), AT_40).recordings
-    [by_object] = take_in([open_object(file)], Plan(), AT_40).recordings
+    [by_path] = load_patient(file, Plan(), AT_40).recordings
+    [by_object] = load_patient([open_object(file)], Plan(), AT_40).recordings
     np.testing.assert_array_equal(by_path.signal, by_object.signal)
     assert (by_path.start_s, by_path.onset, by_path.channels, by_path.content) == (
         by_object.start_s,
@@ -40,19 +40,19 @@ def test_a_file_and_the_object_that_was_read_from_it_are_the_same_recording(file
 def test_a_file_is_opened_once(file, monkeypatch):
     opened, read = [], mne.io.read_raw
     monkeypatch.setattr(mne.io, "read_raw", lambda path, **how: opened.append(path) or read(path))
-    take_in(file, Plan(), Given())
+    load_patient(file, Plan(), Given())
     assert opened == [file]
 
 
 def test_an_object_may_stand_alone(file):
-    [recording] = take_in(open_object(file), Plan(), Given()).recordings
+    [recording] = load_patient(open_object(file), Plan(), Given()).recordings
     assert recording.onset.rule == "onset marker"
 
 
 def test_a_file_and_an_object_may_be_given_together_with_their_onsets(file, tmp_path):
     write_edf(tmp_path / "b.edf", noise(seed=1))
-    taken = take_in([(file, 40), (open_object(tmp_path / "b.edf"), 41)], Plan(), Given())
-    assert [(r.run, r.onset.onset_s) for r in taken.recordings] == [
+    loaded = load_patient([(file, 40), (open_object(tmp_path / "b.edf"), 41)], Plan(), Given())
+    assert [(r.run, r.onset.onset_s) for r in loaded.recordings] == [
         ("seizure-1", 40.0),
         ("seizure-2", 41.0),
     ]
@@ -64,29 +64,29 @@ def test_an_object_is_checked_like_a_file(file):
     raw._data[1, 100:110] = np.nan
     raw.info["bads"] = ["A3"]
     plan = Plan().override(quality={"drop": ["flat"]})
-    taken = take_in([raw], plan, AT_40)
-    assert taken.recordings[0].channels == ("A2", "A4", "B1", "B2")
-    rows = {(row.channel, row.why, row.effect) for row in taken.rows}
+    loaded = load_patient([raw], plan, AT_40)
+    assert loaded.recordings[0].channels == ("A2", "A4", "B1", "B2")
+    rows = {(row.channel, row.why, row.effect) for row in loaded.rows}
     assert ("A1", "signal is flat", "excluded") in rows
     assert ("A3", "is marked bad in the recording", "excluded") in rows
 
 
 def test_an_object_without_a_unit_says_so(tmp_path):
     write_edf(tmp_path / "a.edf", noise() * 1e-6, unit="", limit=400e-6)
-    taken = take_in([open_object(tmp_path / "a.edf")], Plan(), AT_40)
+    loaded = load_patient([open_object(tmp_path / "a.edf")], Plan(), AT_40)
     assert "no unit is stated for 6 channels; values are used as the reader gives them" in [
-        row.why for row in taken.rows
+        row.why for row in loaded.rows
     ]
 
 
 def test_an_object_without_an_onset_is_left_out_and_the_others_count(file, tmp_path):
     write_edf(tmp_path / "b.edf", noise(seed=1))
-    taken = take_in([open_object(file), open_object(tmp_path / "b.edf")], Plan(), Given())
-    assert len(taken.recordings) == 1
-    [(name, why)] = taken.left_out
+    loaded = load_patient([open_object(file), open_object(tmp_path / "b.edf")], Plan(), Given())
+    assert len(loaded.recordings) == 1
+    [(name, why)] = loaded.left_out
     assert name == "seizure-2"
     assert why.endswith("found no events. Give the onset of every file with --onset.")
-    assert ("seizure", "seizure-2") in [(row.what, row.run) for row in taken.rows]
+    assert ("seizure", "seizure-2") in [(row.what, row.run) for row in loaded.rows]
 
 
 def test_a_file_with_a_montage_has_positions(tmp_path):
@@ -96,23 +96,23 @@ def test_a_file_with_a_montage_has_positions(tmp_path):
     at = {name: np.array([0.01 * i, 0.02, 0.03]) for i, name in enumerate(NAMES)}
     raw.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"))
     raw.save(tmp_path / "b_raw.fif", verbose="ERROR")
-    [recording] = take_in(tmp_path / "b_raw.fif", Plan(), AT_40).recordings
+    [recording] = load_patient(tmp_path / "b_raw.fif", Plan(), AT_40).recordings
     np.testing.assert_allclose(recording.positions.mm["A3"], [20, 20, 30], atol=1e-3)
 
 
 def test_what_mne_has_cut_into_epochs_is_refused(file):
     epochs = mne.make_fixed_length_epochs(open_object(file), 2.0, verbose="ERROR")
     with pytest.raises(DataError, match=r"expected paths, mne\.io\.Raw objects.*found Epochs\."):
-        take_in([epochs], Plan(), AT_40)
+        load_patient([epochs], Plan(), AT_40)
 
 
 def test_an_empty_object_is_refused():
     info = mne.create_info(list(NAMES), FS, "seeg", verbose="ERROR")
     raw = mne.io.RawArray(np.zeros((len(NAMES), 0)), info, verbose="ERROR")
     with pytest.raises(DataError, match="expected signal, found a recording of zero length"):
-        take_in([raw], Plan(), AT_40)
+        load_patient([raw], Plan(), AT_40)
 
 
 def test_as_many_onsets_as_recordings(file):
     with pytest.raises(OnsetError, match=r"one onset for each of 2 recordings, found 1\. Give"):
-        take_in([open_object(file), file], Plan(), AT_40)
+        load_patient([open_object(file), file], Plan(), AT_40)

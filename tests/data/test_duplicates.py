@@ -22,8 +22,8 @@ from trees import (
 
 from epilens.core.errors import OnsetError
 from epilens.data.bids import read_bids
-from epilens.data.duplicates import Repeats
-from epilens.data.load_patient import Given, take_in
+from epilens.data.duplicates import DuplicateFilter
+from epilens.data.load_patient import Given, load_patient
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
@@ -136,14 +136,14 @@ def test_iterating_again_tells_the_same(tmp_path):
 
 
 def test_patients_are_not_compared_with_each_other():
-    repeats, rows = Repeats(Plan()), []
+    repeats, rows = DuplicateFilter(Plan()), []
     assert repeats.admit(make_recording("sub-01"), rows)
     assert repeats.admit(make_recording("sub-02"), rows)
     assert rows == []
 
 
 def test_one_sample_of_difference_at_the_onset_is_another_recording():
-    repeats, rows = Repeats(Plan()), []
+    repeats, rows = DuplicateFilter(Plan()), []
     one, other = make_recording(run="run-01"), make_recording(run="run-02")
     other.signal[:, round(-other.start_s * other.fs)] += 1
     assert repeats.admit(one, rows)
@@ -175,29 +175,29 @@ def test_one_file_twice_with_one_onset_is_asked_about(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
     twice = [tmp_path / "a.edf"] * 2
     with pytest.raises(OnsetError, match=r"^a\.edf: expected seizures 10 s or more apart"):
-        take_in(twice, Plan(), Given(onsets_s=(40, 40)))
+        load_patient(twice, Plan(), Given(onsets_s=(40, 40)))
 
 
 def test_a_copy_of_a_new_patients_file_is_left_out_once(tmp_path):
     file, copy = tmp_path / "a.edf", tmp_path / "b.edf"
     write_edf(file, noise())
     write_edf(copy, noise(), startdate=date(2001, 2, 3))
-    taken = take_in([file, copy], Plan(), Given(onsets_s=(40, 40)))
-    assert [r.run for r in taken.recordings] == ["seizure-1"]
-    assert taken.left_out == (("seizure-2", "repeats the signal of seizure-1"),)
-    assert [row.run for row in taken.rows if row.what == "seizure"] == ["seizure-2"]
-    assert taken.problems[0].endswith("is left out: it repeats the signal of seizure-1.")
+    loaded = load_patient([file, copy], Plan(), Given(onsets_s=(40, 40)))
+    assert [r.run for r in loaded.recordings] == ["seizure-1"]
+    assert loaded.left_out == (("seizure-2", "repeats the signal of seizure-1"),)
+    assert [row.run for row in loaded.rows if row.what == "seizure"] == ["seizure-2"]
+    assert loaded.problems[0].endswith("is left out: it repeats the signal of seizure-1.")
 
 
 def test_one_file_with_two_onsets_is_two_seizures(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
-    taken = take_in(tmp_path / "a.edf", Plan(), Given(onsets_s=(35, 45)))
-    assert len(taken.recordings) == 2
-    assert not [row for row in taken.rows if row.what in ("seizure", "run")]
+    loaded = load_patient(tmp_path / "a.edf", Plan(), Given(onsets_s=(35, 45)))
+    assert len(loaded.recordings) == 2
+    assert not [row for row in loaded.rows if row.what in ("seizure", "run")]
 
 
 def test_recordings_that_are_handed_over_are_compared_too():
     parts = [make_recording(run="run-01"), make_recording(run="run-02")]
-    taken = take_in(parts, Plan(), Given())
-    assert [r.run for r in taken.recordings] == ["run-01"]
-    assert len(take_in(parts, KEEP, Given()).recordings) == 2
+    loaded = load_patient(parts, Plan(), Given())
+    assert [r.run for r in loaded.recordings] == ["run-01"]
+    assert len(load_patient(parts, KEEP, Given()).recordings) == 2

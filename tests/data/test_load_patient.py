@@ -12,7 +12,7 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_
 
 from epilens.core.errors import DataError, ModelError, OnsetError
 from epilens.data.discovery import bids_root, patient_code
-from epilens.data.load_patient import Given, take_in
+from epilens.data.load_patient import Given, load_patient
 from epilens.data.positions import Positions, read_electrodes
 from epilens.plan import Plan
 from epilens.report.localize import localize
@@ -42,33 +42,33 @@ def raw_of(recording, **changes):
 
 
 def test_files_with_onsets(files):
-    taken = take_in(files, Plan(), Given(onsets_s=(40, 40, 41)))
-    assert [r.run for r in taken.recordings] == ["seizure-1", "seizure-2", "seizure-3"]
-    assert [r.onset.onset_s for r in taken.recordings] == [40, 40, 41]
-    assert taken.recordings[0].channels == CONTACTS
-    assert {r.patient for r in taken.recordings} == {"sub-patient"}
+    loaded = load_patient(files, Plan(), Given(onsets_s=(40, 40, 41)))
+    assert [r.run for r in loaded.recordings] == ["seizure-1", "seizure-2", "seizure-3"]
+    assert [r.onset.onset_s for r in loaded.recordings] == [40, 40, 41]
+    assert loaded.recordings[0].channels == CONTACTS
+    assert {r.patient for r in loaded.recordings} == {"sub-patient"}
 
 
 def test_one_file_can_hold_several_seizures(files):
-    taken = take_in(files[:1], Plan(), Given(onsets_s=(40, 50), patient="P7"))
-    assert [r.onset.onset_s for r in taken.recordings] == [40, 50]
-    assert taken.recordings[1].patient == "sub-P7"
+    loaded = load_patient(files[:1], Plan(), Given(onsets_s=(40, 50), patient="P7"))
+    assert [r.onset.onset_s for r in loaded.recordings] == [40, 50]
+    assert loaded.recordings[1].patient == "sub-P7"
 
 
 def test_onsets_come_from_annotations(tmp_path):
     notes = [(3.0, "A1+A2 OFF"), (40.0, "sz onset"), (70.0, "Erika asleep")]
     files = [write_edf(tmp_path / f"{i}.edf", notes=notes, seed=i) for i in range(2)]
-    taken = take_in(files, Plan(), Given())
-    assert [r.onset.onset_s for r in taken.recordings] == [40, 40]
-    assert taken.recordings[0].onset.rule == "onset marker"
+    loaded = load_patient(files, Plan(), Given())
+    assert [r.onset.onset_s for r in loaded.recordings] == [40, 40]
+    assert loaded.recordings[0].onset.rule == "onset marker"
 
 
 def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     names = (*CONTACTS[:4], "ECG", "EKG2", "DC01", "Fz", "TRIG")
     file = write_edf(tmp_path / "a.edf", names)
-    taken = take_in([file], Plan(), Given(onsets_s=(40,), exclude=("A2",)))
-    assert taken.recordings[0].channels == ("A1", "A3", "A4")
-    why = {row.channel: row.why for row in taken.rows if row.what == "channel"}
+    loaded = load_patient([file], Plan(), Given(onsets_s=(40,), exclude=("A2",)))
+    assert loaded.recordings[0].channels == ("A1", "A3", "A4")
+    why = {row.channel: row.why for row in loaded.rows if row.what == "channel"}
     assert why["A2"] == "was excluded by the user"
     assert why["EKG2"] == why["DC01"] == "is not an iEEG channel by its type or name"
     assert why["Fz"] == "has no contact number in its name"
@@ -78,8 +78,8 @@ def test_files_with_and_without_a_typed_onset(tmp_path):
     typed = write_edf(tmp_path / "a.edf")
     noted = write_edf(tmp_path / "b.edf", seed=1, notes=[(38.0, "seizure onset")])
     pairs = [(typed, 40.0), (typed, 60.0), (noted, None)]
-    taken = take_in(pairs, Plan(), Given())
-    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 60.0, 38.0]
+    loaded = load_patient(pairs, Plan(), Given())
+    assert [r.onset.onset_s for r in loaded.recordings] == [40.0, 60.0, 38.0]
 
 
 def test_mne_objects_with_onsets(model):
@@ -356,19 +356,19 @@ def test_a_bipolar_model_ranks_pairs_on_their_electrode(files):
 
 def test_onsets_of_one_file_that_are_too_close_are_refused(files):
     with pytest.raises(OnsetError, match=r"10 s or more apart in one file, found onsets at 25 and"):
-        take_in(files[:1], Plan(), Given(onsets_s=(44, 25, 30)))
+        load_patient(files[:1], Plan(), Given(onsets_s=(44, 25, 30)))
     twice = [files[0], files[0]]
     with pytest.raises(OnsetError, match=r"found onsets at 40 and 45 s"):
-        take_in(twice, Plan(), Given(onsets_s=(40, 45)))
-    assert take_in(files[:2], Plan(), Given(onsets_s=(40, 41))).recordings, "two files"
+        load_patient(twice, Plan(), Given(onsets_s=(40, 45)))
+    assert load_patient(files[:2], Plan(), Given(onsets_s=(40, 41))).recordings, "two files"
 
 
 def test_a_channel_to_leave_out_that_nobody_has_is_refused(files):
     given = Given(onsets_s=(40,), exclude=("A2", "A22"))
     with pytest.raises(DataError, match=r"found 'A22'. Did you mean 'A2'\?"):
-        take_in(files[:1], Plan(), given)
+        load_patient(files[:1], Plan(), given)
     with pytest.raises(DataError, match=r"found 'RZ9'. Names are like 'A1'"):
-        take_in([make_recording(fs=FS)], Plan(), Given(exclude=("RZ9",)))
+        load_patient([make_recording(fs=FS)], Plan(), Given(exclude=("RZ9",)))
 
 
 @pytest.mark.parametrize("typed", ["RA3", "ra03", "RA 3"])
@@ -376,11 +376,11 @@ def test_a_channel_to_leave_out_may_be_typed_as_the_page_calls_it(tmp_path, type
     names = ("EEG RA 02-Ref", "EEG RA 03-Ref", "EEG RA 13-Ref")
     file = write_edf(tmp_path / "a.edf", names)
     with pytest.raises(DataError, match=r"Did you mean 'EEG RA 03-Ref'\?"):
-        take_in([file], Plan(), Given(onsets_s=(40,), exclude=(typed,)))
+        load_patient([file], Plan(), Given(onsets_s=(40,), exclude=(typed,)))
 
 
 def test_files_are_numbered_as_they_were_given(files):
-    taken = take_in(files[:2], Plan(), Given(onsets_s=(40, 41)))
-    assert taken.files == (("seizure-1", 1), ("seizure-2", 2))
-    taken = take_in(files[:1], Plan(), Given(onsets_s=(30, 45)))
-    assert taken.files == (("seizure-1", 1), ("seizure-2", 1))
+    loaded = load_patient(files[:2], Plan(), Given(onsets_s=(40, 41)))
+    assert loaded.files == (("seizure-1", 1), ("seizure-2", 2))
+    loaded = load_patient(files[:1], Plan(), Given(onsets_s=(30, 45)))
+    assert loaded.files == (("seizure-1", 1), ("seizure-2", 1))

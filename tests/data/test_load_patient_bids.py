@@ -16,7 +16,7 @@ from trees import (
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.bids import read_bids
-from epilens.data.load_patient import Given, take_in
+from epilens.data.load_patient import Given, load_patient
 from epilens.evidence.describe import describe
 from epilens.plan import Plan
 from epilens.report.localize import localize
@@ -35,16 +35,16 @@ def multisite(root):
     return root
 
 
-def rows_of(taken, **where):
-    return [row for row in taken.rows if all(getattr(row, k) == v for k, v in where.items())]
+def rows_of(loaded, **where):
+    return [row for row in loaded.rows if all(getattr(row, k) == v for k, v in where.items())]
 
 
-def whys(taken, **where):
-    return [row.why for row in rows_of(taken, **where)]
+def whys(loaded, **where):
+    return [row.why for row in rows_of(loaded, **where)]
 
 
-def codes(taken, **where):
-    return [row.code for row in rows_of(taken, **where)]
+def codes(loaded, **where):
+    return [row.code for row in rows_of(loaded, **where)]
 
 
 # --- the dataset's own rules ---
@@ -52,29 +52,29 @@ def codes(taken, **where):
 
 def test_the_clinical_sheet_is_asked_and_the_papers_table_is_not(tmp_path):
     write_sheet(multisite(tmp_path), [("pt99", "A1-2")])
-    [recording] = take_in(tmp_path / "sub-pt99", Plan(), Given()).recordings
+    [recording] = load_patient(tmp_path / "sub-pt99", Plan(), Given()).recordings
     assert labels(recording) == {"A1", "A2"}
     assert recording.center == "Multi-site"
 
 
 def test_a_sheet_that_is_missing_is_only_a_note(tmp_path):
-    taken = take_in(multisite(tmp_path), Plan(), Given())
-    assert taken.recordings[0].is_ez is None
-    assert "label" in codes(taken, what="dataset")
+    loaded = load_patient(multisite(tmp_path), Plan(), Given())
+    assert loaded.recordings[0].is_ez is None
+    assert "label" in codes(loaded, what="dataset")
 
 
 def test_labels_that_cannot_be_read_are_only_a_note(tmp_path):
     write_tree(tmp_path, channels=channel_rows(ez=[], soz={"A1": "perhaps"}))
     with pytest.raises(DataError, match="expected yes or no"):
         read_bids(tmp_path)
-    taken = take_in(tmp_path, Plan(), Given())
-    assert "label" in codes(taken, what="dataset")
+    loaded = load_patient(tmp_path, Plan(), Given())
+    assert "label" in codes(loaded, what="dataset")
 
 
 def test_a_label_table_of_another_cohort_is_only_a_note(tmp_path):
     plan = Plan().override(cohort={"labels": str(tmp_path / "gone.csv")})
-    taken = take_in(write_tree(tmp_path / "tree"), plan, Given())
-    assert labels(taken.recordings[0]) == {"A1", "A2"}
+    loaded = load_patient(write_tree(tmp_path / "tree"), plan, Given())
+    assert labels(loaded.recordings[0]) == {"A1", "A2"}
 
 
 def test_nobody_is_left_out_for_an_outcome(tmp_path):
@@ -84,14 +84,14 @@ def test_nobody_is_left_out_for_an_outcome(tmp_path):
     plan = Plan().override(cohort={"outcomes": ["S"]})
     with pytest.raises(DataError, match="outcome is F"):
         read_bids(tmp_path, None, plan)
-    assert len(take_in(tmp_path, plan, Given()).recordings) == 1
+    assert len(load_patient(tmp_path, plan, Given()).recordings) == 1
 
 
 def test_runs_of_another_task_are_left_out_with_a_reason(tmp_path):
     write_run(write_tree(tmp_path), task="rest")
-    taken = take_in(tmp_path, Plan(), Given())
-    assert len(taken.recordings) == 1
-    assert whys(taken, what="run") == ["task is rest, not a seizure"]
+    loaded = load_patient(tmp_path, Plan(), Given())
+    assert len(loaded.recordings) == 1
+    assert whys(loaded, what="run") == ["task is rest, not a seizure"]
 
 
 # --- simulated is an attribute ---
@@ -106,7 +106,7 @@ def test_simulated_patients_stay_simulated_under_any_name(tiny):
 
 def test_a_cube_and_a_page_know_that_a_patient_is_simulated(tiny):
     folder = min((tiny / "north").glob("sub-*"))
-    cube = describe(take_in(folder, Plan(), Given()).recordings)
+    cube = describe(load_patient(folder, Plan(), Given()).recordings)
     assert cube.attrs["simulated"] is True
     assert localize(cube, "line-length-change").about.simulated
 
@@ -124,53 +124,53 @@ def test_a_real_patient_in_a_center_of_that_name_is_not_simulated(tmp_path):
 
 def test_an_excluded_channel_is_a_row_and_in_no_pair(tmp_path):
     plan = Plan().override(montage={"scheme": "bipolar"})
-    taken = take_in(write_tree(tmp_path), plan, Given(exclude=("a2",)))
-    assert taken.recordings[0].channels == ("A3-A4", "B1-B2")
-    assert codes(taken, channel="A2") == ["channel-excluded"]
+    loaded = load_patient(write_tree(tmp_path), plan, Given(exclude=("a2",)))
+    assert loaded.recordings[0].channels == ("A3-A4", "B1-B2")
+    assert codes(loaded, channel="A2") == ["channel-excluded"]
 
 
 def test_an_excluded_channel_of_a_recording_is_a_row_too(tmp_path):
-    taken = take_in(read_bids(write_tree(tmp_path)), Plan(), Given(exclude=("A2",)))
-    assert "A2" not in taken.recordings[0].channels
-    assert codes(taken, channel="A2") == ["channel-excluded"]
+    loaded = load_patient(read_bids(write_tree(tmp_path)), Plan(), Given(exclude=("A2",)))
+    assert "A2" not in loaded.recordings[0].channels
+    assert codes(loaded, channel="A2") == ["channel-excluded"]
 
 
 def test_an_onset_belongs_to_the_run_that_is_named(tmp_path):
     root = write_tree(tmp_path, runs=["01", "02"])
     second = run_file(root, "ieeg.edf", run="02")
-    taken = take_in([second], Plan(), Given(onsets_s=(44.0,)))
-    assert [(r.run[-2:], r.onset.onset_s) for r in taken.recordings] == [("02", 44.0)]
+    loaded = load_patient([second], Plan(), Given(onsets_s=(44.0,)))
+    assert [(r.run[-2:], r.onset.onset_s) for r in loaded.recordings] == [("02", 44.0)]
 
 
 def test_typed_onsets_are_all_that_counts(tmp_path):
     """The plan's own table is about its cohort, and need not be there."""
     plan = Plan().override(cohort={"onsets": str(tmp_path / "gone.tsv")})
     root = write_tree(tmp_path / "tree")
-    taken = take_in(run_file(root, "ieeg.edf"), plan, Given(onsets_s=(41.0,)))
-    assert taken.recordings[0].onset.onset_s == 41.0
+    loaded = load_patient(run_file(root, "ieeg.edf"), plan, Given(onsets_s=(41.0,)))
+    assert loaded.recordings[0].onset.onset_s == 41.0
 
 
 def test_an_onset_for_a_folder_fits_no_run(tmp_path):
     write_tree(tmp_path)
     with pytest.raises(OnsetError, match=r"found one for a folder, sub-01\. Name the run"):
-        take_in(tmp_path / "sub-01", Plan(), Given(onsets_s=(40.0,)))
+        load_patient(tmp_path / "sub-01", Plan(), Given(onsets_s=(40.0,)))
 
 
 def test_a_run_with_two_onsets_has_two_seizures(tmp_path):
     write_tree(tmp_path)
-    taken = take_in(run_file(tmp_path, "ieeg.edf"), Plan(), Given(onsets_s=(40.0, 52.0)))
-    assert [r.onset.onset_s for r in taken.recordings] == [40.0, 52.0]
-    first, second = (r.run for r in taken.recordings)
+    loaded = load_patient(run_file(tmp_path, "ieeg.edf"), Plan(), Given(onsets_s=(40.0, 52.0)))
+    assert [r.onset.onset_s for r in loaded.recordings] == [40.0, 52.0]
+    first, second = (r.run for r in loaded.recordings)
     assert second == f"{first}+2"
 
 
 def test_runs_without_a_typed_onset_keep_that_of_the_dataset(tmp_path):
     root = write_tree(tmp_path, runs=["01", "02"])
     one, two = (run_file(root, "ieeg.edf", run=run) for run in ("01", "02"))
-    own = take_in([one, two], Plan(), Given()).recordings[0].onset
-    taken = take_in([(one, None), (two, 44.0)], Plan(), Given())
-    assert [r.onset.onset_s for r in taken.recordings] == [own.onset_s, 44.0]
-    assert taken.recordings[0].onset.rule == own.rule
+    own = load_patient([one, two], Plan(), Given()).recordings[0].onset
+    loaded = load_patient([(one, None), (two, 44.0)], Plan(), Given())
+    assert [r.onset.onset_s for r in loaded.recordings] == [own.onset_s, 44.0]
+    assert loaded.recordings[0].onset.rule == own.rule
 
 
 def test_a_linked_file_keeps_its_place_in_the_tree(tmp_path):
@@ -180,17 +180,17 @@ def test_a_linked_file_keeps_its_place_in_the_tree(tmp_path):
     content.parent.mkdir(parents=True)
     signal.replace(content)
     signal.symlink_to(content)
-    [recording] = take_in(signal, Plan(), Given()).recordings
+    [recording] = load_patient(signal, Plan(), Given()).recordings
     assert (recording.patient, labels(recording)) == ("sub-01", {"A1", "A2"})
 
 
 def test_a_run_that_repeats_another_is_left_out(tmp_path):
     root = write_tree(tmp_path, runs=["01", "02"], data=noise())
-    taken = take_in(root, Plan(), Given())
-    assert [r.run[-2:] for r in taken.recordings] == ["01"]
-    assert [name[-2:] for name, _ in taken.left_out] == ["02"]
+    loaded = load_patient(root, Plan(), Given())
+    assert [r.run[-2:] for r in loaded.recordings] == ["01"]
+    assert [name[-2:] for name, _ in loaded.left_out] == ["02"]
 
 
 def test_a_patient_that_is_not_in_the_tree(tmp_path):
     with pytest.raises(DataError, match=r"expected one patient, found 0 of 1 \(sub-01\)"):
-        take_in(write_tree(tmp_path), Plan(), Given(patient="02"))
+        load_patient(write_tree(tmp_path), Plan(), Given(patient="02"))

@@ -9,7 +9,7 @@ import pytest
 from trees import FS, codes, noise, whys, write_edf, write_tree
 
 from epilens.data.bids import read_bids
-from epilens.data.load_patient import Given, take_in
+from epilens.data.load_patient import Given, load_patient
 from epilens.data.mains import mains_of
 from epilens.plan import Plan
 
@@ -73,9 +73,9 @@ def test_a_tree_that_states_no_mains_is_told_what_was_taken(tmp_path, stated):
 
 def test_a_plain_file_is_told_that_nothing_was_done(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
-    taken = take_in(tmp_path / "a.edf", AUTO, Given(onsets_s=(40.0,)))
-    assert taken.recordings[0].mains_hz is None
-    assert NOTHING in [row.why for row in taken.rows]
+    loaded = load_patient(tmp_path / "a.edf", AUTO, Given(onsets_s=(40.0,)))
+    assert loaded.recordings[0].mains_hz is None
+    assert NOTHING in [row.why for row in loaded.rows]
 
 
 def test_stated_mains_are_taken_as_they_are(tmp_path):

@@ -230,7 +230,7 @@ def test_a_cohort_without_its_sheet_says_so_once():
 
 
 def test_no_free_text_of_a_recording_is_copied_into_the_summary():
-    """Only what was taken as the onset may appear, and machine words in a refusal."""
+    """Only what was loaded as the onset may appear, and machine words in a refusal."""
     allowed = {"Segment: REC START", "A1+A2 OFF"}
     texts = {
         row["trial_type"].strip()

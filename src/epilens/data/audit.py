@@ -123,7 +123,7 @@ def audit_frame(rows: Iterable[AuditRow]) -> pd.DataFrame:
     return pd.DataFrame(records, columns=list(COLUMNS))
 
 
-_BESIDE = frozenset(
+_OTHER_CHANNELS = frozenset(
     (
         *("ecg", "ekg", "emg", "eog", "dc", "trig", "trigger", "stim", "sti", "status", "event"),
         *("events", "mark", "marker", "mkr", "resp", "spo2", "spo", "osat", "sao", "etco", "pulse"),
@@ -138,11 +138,11 @@ _BESIDE = frozenset(
         *("poz", "oz", "avg", "av", "patient", "off", "on", "osc", "csf", "vns", "rns"),
     )
 )
-"""Words of labels that recorders write beside the contacts; none of them names a person."""
+"""Words that recorders use for channels other than contacts; none of them names a person."""
 
 
 def shown_label(label: str, place: int) -> str:
-    """The label of a channel that is no contact, unless it could be a name: then its place.
+    """The label of a channel that is not a contact, unless it could be a name: then its place.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def shown_label(label: str, place: int) -> str:
     ('EEG ECG1', 'DC 02', 'input 6')
     """
     words = re.findall(r"[^\W\d_]+", label.casefold())
-    unknown = [word for word in words if word not in _BESIDE]
+    unknown = [word for word in words if word not in _OTHER_CHANNELS]
     code = len(unknown) == 1 and len(unknown[0]) <= (4 if re.search(r"\d", label) else 2)
     return label if len(label) <= 24 and (not unknown or code) else f"input {place}"
 

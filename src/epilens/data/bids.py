@@ -24,7 +24,7 @@ from epilens.plan import Plan
 class Recordings:
     """The seizures of a BIDS tree: iterating reads the signals, one run at a time.
 
-    `audit` tells what was left out and why; reading signals can add rows to it.
+    `audit` lists what was left out and why; reading signals can add rows to it.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ def read_cohort(
     Parameters
     ----------
     roots : path or paths
-        BIDS datasets, or folders that hold some; whatever else lies beside them is passed over.
+        BIDS datasets, or folders that contain some; anything else in these folders is ignored.
     dataset, plan
         As for `read_bids`.
     """

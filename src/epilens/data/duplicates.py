@@ -14,7 +14,7 @@ AROUND_S = 2.0
 """Recordings whose samples are equal this long on both sides of the onset are the same."""
 
 
-class Repeats:
+class DuplicateFilter:
     """Recordings that were met so far, by patient; asked for each of them, in their order.
 
     Signals are compared, not files: a copy with another header or start date is a repetition.

@@ -16,7 +16,7 @@ from epilens.io.outputs import claim_output
 _API = "https://openneuro.org/crn/graphql"
 _QUERY = """query files($dataset: ID!, $tag: String!) {
   snapshot(datasetId: $dataset, tag: $tag) { files(recursive: true) { filename size } } }"""
-# What every download needs beside the subjects: participants, inherited sidecars.
+# What every download needs in addition to the subjects: participants, inherited sidecars.
 _TABLES = ("/*.json", "/*.tsv")
 
 

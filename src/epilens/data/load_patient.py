@@ -47,7 +47,7 @@ class Given:
     electrodes: Path | None = None
     """electrodes.tsv (or .csv) with name, x, y, z."""
     space: str = ""
-    """Coordinate system of the electrodes; empty: what coordsystem.json beside them says."""
+    """Coordinate system of the electrodes; empty: what coordsystem.json next to them says."""
     patient: str = ""
     """Code of the patient: letters and digits."""
     exclude: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Intake:
+class LoadedPatient:
     """Seizures that can be read, and all that was left out or is unusual."""
 
     recordings: tuple[Recording, ...]
@@ -68,7 +68,9 @@ class Intake:
     """Seizure, and the number of its file among those that were given; of plain files only."""
 
 
-def take_in(patient: Any, plan: Plan, given: Given, tick: Progress | None = None) -> Intake:
+def load_patient(
+    patient: Any, plan: Plan, given: Given, tick: Progress | None = None
+) -> LoadedPatient:
     """The seizures of one patient.
 
     Parameters
@@ -96,11 +98,11 @@ def take_in(patient: Any, plan: Plan, given: Given, tick: Progress | None = None
         else:
             seizures = _from_bids(BidsTree(root), sources, plan, given, tick)
     seizures.check_excluded(given.exclude)
-    intake = seizures.intake()
+    loaded = seizures.loaded()
     if given.electrodes is None:
-        return intake
-    placed, rows = place_contacts(intake.recordings, given.electrodes, given.space)
-    return replace(intake, recordings=placed, rows=intake.rows + tuple(rows))
+        return loaded
+    placed, rows = place_contacts(loaded.recordings, given.electrodes, given.space)
+    return replace(loaded, recordings=placed, rows=loaded.rows + tuple(rows))
 
 
 class _Seizures:
@@ -148,14 +150,14 @@ class _Seizures:
         self._left_out[name] = why
         self._problems.append(problem)
 
-    def intake(self) -> Intake:
+    def loaded(self) -> LoadedPatient:
         """All that was read; a patient without any seizure is refused."""
         if not self._recordings:
             problem = (self._problems or ["Is the run ictal?"])[0]
             raise DataError(
                 f"{self.patient}: expected a seizure that can be used, found none. {problem}"
             )
-        return Intake(
+        return LoadedPatient(
             tuple(self._recordings),
             tuple(self._rows),
             tuple(self._left_out.items()),

@@ -43,7 +43,7 @@ def _as_recorded(recording: Recording, trusted: Bool) -> tuple[Recording, list[A
 
 
 def shafts_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Channel indices of each shaft, in the order of contact numbers; '' where none is told.
+    """Channel indices of each shaft, in the order of contact numbers; '' where a name has none.
 
     Capitals count only where the recording has the same contact in both (`a1` and `A1`).
     """

@@ -1,8 +1,8 @@
-"""Which inputs of a recorder are no implanted contacts, where nothing but their names tells.
+"""Which channels of a recording are not implanted contacts, by their types and names.
 
-One name says little: `F3` is scalp in one file and a strip in the next. So the whole set of names
-is looked at: a scalp montage shows itself by its midline or by the usual names of several regions,
-and an electrode by consecutive numbers.
+A single name says little: `F3` is scalp in one file and a strip in the next. So all names are used
+together: the midline or the usual names of several regions identify a scalp montage, consecutive
+numbers an electrode.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ ALONE = "is the only channel of its name, as unused inputs are, next to electrod
 
 
 def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
-    """Channels that are no contacts by MNE's type and by name, and why.
+    """Channels that are not contacts by MNE's type and by name, and why.
 
-    A type that only implanted contacts have says more than any name; where the type is unsaid (EDF
-    knows none), the names of all channels together tell.
+    A type that only implanted contacts have counts more than any name; where there is no type (as
+    in EDF), the names of all channels together decide.
     """
     kind_of = {name.strip(): kind for name, kind in zip(names, kinds, strict=True)}
     contacts = _by_name(kind_of)
@@ -142,7 +142,7 @@ def electrodes_called_like_inputs(names: Collection[str], others: Collection[str
     """Which of `names` (BP, DC, LEG, ... with a number) are an electrode of the file all the same.
 
     Where four or more follow each other from 1 on, and are spelt as the contacts of the other
-    electrodes are: recorders write their own inputs in their own way (`POL DC01` beside `EEG A1`).
+    electrodes are: recorders write their own inputs in their own way (`POL DC01` next to `EEG A1`).
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _is_scalp(shaft: str, groups: dict[str, set[int]], midline: Collection[str])
         return numbers <= _BEHIND_THE_EARS.get(shaft, set())
     if numbers <= _CLASSIC.get(shaft, set()) or _longest_run(numbers) < _SHAFT:
         return True
-    # T1 and T2 lie in front of the ear, beside T3 to T6 of a montage that has the other regions.
+    # T1 and T2 lie in front of the ear, next to T3 to T6 of a montage that has the other regions.
     if shaft == "T" and numbers <= set(range(1, 7)) and len(usual) >= _SHAFT:
         return True
     dense = [region for region in _CAP if _within(groups, region, _DENSE[region])]

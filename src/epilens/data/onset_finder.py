@@ -54,7 +54,7 @@ def propose_onsets(
     exclude: Sequence[str] = (),
     tick: Progress | StepFunction | None = None,
 ) -> tuple[OnsetCandidate, ...]:
-    """Moments at which a seizure may begin, in the order of time; suggestions, never taken.
+    """Moments at which a seizure may begin, in the order of time; suggestions for a person.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def known_space(text: str) -> str:
 
 
 def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, list[AuditRow]]:
-    """Positions from a table with name, x, y, z and the coordsystem.json beside it."""
+    """Positions from a table with name, x, y, z and the coordsystem.json next to it."""
     if not path.exists():
         raise DataError(f"{path}: expected a table of electrodes, found nothing. Check the path.")
     table = read_table(path, "," if path.suffix.lower() == ".csv" else "\t")
@@ -130,8 +130,8 @@ def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, li
             f"{path}: expected columns name, x, y, z, found {', '.join(table.columns)}. Add "
             f"{', '.join(missing)}."
         )
-    beside = path.with_name(re.sub(r"electrodes\.\w+$", "coordsystem.json", path.name))
-    fields = read_json(beside) if beside != path and beside.exists() else {}
+    coordsystem = path.with_name(re.sub(r"electrodes\.\w+$", "coordsystem.json", path.name))
+    fields = read_json(coordsystem) if coordsystem != path and coordsystem.exists() else {}
     if space:
         fields = fields | {"iEEGCoordinateSystem": space}
     return read_positions(table, fields, patient)

@@ -24,7 +24,7 @@ def quality_flags(
     """
     high, low = _extremes(signal, missing)
     flat = high - low < plan.flat_uv
-    # Every eighth sample and its neighbour tell as much as all of them, in a fraction of the time.
+    # Every eighth sample and its neighbour suffice, in a fraction of the time.
     a, b = signal[:, :-1:8], signal[:, 1::8]
     b = b[:, : a.shape[1]]
     channels_with: dict[Flag, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow
-from epilens.data.duplicates import Repeats
+from epilens.data.duplicates import DuplicateFilter
 from epilens.data.onset import OutsideError
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.plan import Plan
@@ -59,7 +59,7 @@ def read_or_audit(
     public : callable
         The reason that the audit shows for an error.
     """
-    repeats, work = Repeats(plan), partial(_attempt, plan=plan, public=public)
+    repeats, work = DuplicateFilter(plan), partial(_attempt, plan=plan, public=public)
     for attempt in _one_ahead(work, list(seizures)) if ahead else map(work, seizures):
         if attempt.recording is None:
             yield attempt

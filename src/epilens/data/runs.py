@@ -29,7 +29,7 @@ _TYPES = (
     *("DAC", "AUDIO", "PD", "EYEGAZE", "PUPIL", "SYSCLOCK", "RESP", "TEMP", "GSR", "PPG"),
 )
 """Other types of BIDS; what else stands there is somebody's own text."""
-# Columns in which people write what an event is; the first that says something is taken.
+# Columns in which people write what an event is; the first that is not empty counts.
 _EVENT_TEXT = (
     "trial_type",
     "event_type",

@@ -54,7 +54,7 @@ class Patient:
     simulated: bool = False
     soz: frozenset[str] | None = None
     resected: frozenset[str] | None = None
-    """What labels say beside the EZ that was chosen of them; None: unknown."""
+    """The zones from which the EZ was chosen; None: unknown."""
 
 
 class Scan:
@@ -247,7 +247,7 @@ class Scan:
 
     @cached_property
     def _readers(self) -> list[Reader]:
-        """Opened label sources; what could not be opened is told once, if labels are missing."""
+        """Opened label sources; one that cannot be opened is noted if labels are missing."""
         table = [LabelTable(Path(path))] if (path := self.plan.cohort.labels) else []
         if table and not self.everyone:
             self._note_strangers(table[0])

@@ -63,7 +63,7 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     header = [name.lower() for name in rows[0]]
     often, times = Counter(header).most_common(1)[0]
     if times > 1:
-        # Its name is told where it is one of ours; another could be anybody's text.
+        # Only a name of ours is shown; another could be anybody's text.
         which = often if often in _COLUMNS else f"number {header.index(often) + 1}"
         raise DataError(
             f"{path.name}: expected each column once, found column {which} {times} times. Remove "
@@ -133,7 +133,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BidsFile:
-    """A file of the tree with its name taken apart: entities, suffix, extension."""
+    """A file of the tree and the parts of its name: entities, suffix, extension."""
 
     path: Path
     entities: frozenset[tuple[str, str]]
@@ -352,7 +352,7 @@ def _check_root(root: Path) -> None:
     if not root.exists():
         raise DataError(expected + "nothing at this path. Check the path.")
     if not root.is_dir():
-        raise DataError(expected + "a file. Give the folder that holds it.")
+        raise DataError(expected + "a file. Give the folder that contains it.")
     if not os.access(root, os.R_OK | os.X_OK):
         raise DataError(expected + "a folder that cannot be read. Check its permissions.")
     if not any(root.iterdir()):

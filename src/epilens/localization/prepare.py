@@ -14,7 +14,7 @@ from epilens.core.progress import Progress
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
-from epilens.data.load_patient import Given, Intake, take_in
+from epilens.data.load_patient import Given, LoadedPatient, load_patient
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import has_features
@@ -90,7 +90,7 @@ def prepare_evidence(
         check_cube(cube, source)
         _check_stores(cube, stores, request.model is None)
         tick("reading", 2)
-        return _evidence(_tidy(cube), Intake(()), request, source)
+        return _evidence(_tidy(cube), LoadedPatient(()), request, source)
     tick("reading", 0)
     given = Given(
         onsets_s=tuple(float(s) for s in request.onsets),
@@ -99,13 +99,13 @@ def prepare_evidence(
         patient=request.code,
         exclude=tuple(request.exclude),
     )
-    intake = take_in(request.patient, source.plan, given, tick)
+    loaded = load_patient(request.patient, source.plan, given, tick)
     tick("describing", 1)
-    _check_common(intake.recordings)
-    whole, rows = _describe(intake.recordings, source.plan, stores)
+    _check_common(loaded.recordings)
+    whole, rows = _describe(loaded.recordings, source.plan, stores)
     tick("described", 1)
-    intake = replace(intake, rows=(*intake.rows, *rows))
-    return _evidence(_tidy(whole), intake, request, source)
+    loaded = replace(loaded, rows=(*loaded.rows, *rows))
+    return _evidence(_tidy(whole), loaded, request, source)
 
 
 def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -> None:
@@ -171,21 +171,21 @@ def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
         )
 
 
-def _evidence(whole: xr.Dataset, intake: Intake, request: Request, source: Source) -> Evidence:
+def _evidence(whole: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source) -> Evidence:
     cube = without_signals(whole)
     _check_ictal(cube, source, request.model is None)
-    dropped, quality = _channels_left_out(intake.rows, cube["channel"].values.tolist())
+    dropped, quality = _channels_left_out(loaded.rows, cube["channel"].values.tolist())
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
         signals=whole if has_signals(whole) else None,
-        seizures=seizure_facts(cube, intake, request.onset_source),
+        seizures=seizure_facts(cube, loaded, request.onset_source),
         analysed=analysis_settings(cube, source.plan),
-        left_out=_seizures_left_out(intake, cube["seizure"].values.tolist()),
+        left_out=_seizures_left_out(loaded, cube["seizure"].values.tolist()),
         dropped=dropped,
         quality=quality,
-        problems=intake.problems,
-        cut_off=tuple(row.run for row in intake.rows if row.found == WRONG_LENGTH),
+        problems=loaded.problems,
+        cut_off=tuple(row.run for row in loaded.rows if row.found == WRONG_LENGTH),
     )
 
 
@@ -194,10 +194,10 @@ def reference_windows(cube: xr.Dataset) -> np.ndarray:
     return (cube["valid"] & is_reference(cube)).sum("window").values
 
 
-def _seizures_left_out(intake: Intake, used: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _seizures_left_out(loaded: LoadedPatient, used: Collection[str]) -> tuple[tuple[str, str], ...]:
     """Seizures that were not read, and those whose reference is too short."""
-    unread = dict(intake.left_out)
-    unused = [r for r in intake.rows if r.what == "seizure" and r.run not in {*used, *unread}]
+    unread = dict(loaded.left_out)
+    unused = [r for r in loaded.rows if r.what == "seizure" and r.run not in {*used, *unread}]
     return (*unread.items(), *{row.run: row.why for row in unused}.items())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 import epilens
-from epilens.data.load_patient import Intake
+from epilens.data.load_patient import LoadedPatient
 from epilens.data.onset import GIVEN, RULES, TABLED
 from epilens.evidence.cube import is_ictal, is_reference
 from epilens.plan import FilterPlan, Plan, WindowPlan
@@ -101,12 +101,12 @@ def _versions() -> list[tuple[str, str]]:
 
 
 def seizure_facts(
-    cube: xr.Dataset, intake: Intake, onset_source: str = ""
+    cube: xr.Dataset, loaded: LoadedPatient, onset_source: str = ""
 ) -> tuple[SeizureFacts, ...]:
     """Every seizure of a cube; `onset_source` says who gave onsets that the user gave."""
     rates = cube["sampling_rate_hz"].values if "sampling_rate_hz" in cube.coords else None
-    onsets = {r.run: r.onset for r in intake.recordings}
-    files = dict(intake.files)
+    onsets = {r.run: r.onset for r in loaded.recordings}
+    files = dict(loaded.files)
     facts = []
     for s, name in enumerate(cube["seizure"].values.tolist()):
         part, onset = cube.isel(seizure=s), onsets.get(str(name))

@@ -48,7 +48,7 @@ class Dataset:
     accession: str = ""
     """OpenNeuro accession, by which a tree of this dataset is recognised."""
     shared: tuple[str, ...] = ()
-    """Files that a download of some patients needs too, beside the tables at the top."""
+    """Files that a download of some patients needs in addition to the tables at the top."""
     generated_by: str = ""
     """Name in `GeneratedBy`, by which a tree of this dataset is recognised."""
     note: str | Reason = ""

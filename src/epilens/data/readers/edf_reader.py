@@ -1,7 +1,7 @@
 """Excerpts of EDF and EDF+ files through edfio, which opens a file of any length at once.
 
 MNE reads all annotations of a file when it opens it, which takes seconds for a day. Here the file
-is mapped anew for each excerpt, so that memory stays bounded and a file that shrinks or disappears
+is mapped again for each excerpt, so that memory stays bounded and a file that shrinks or disappears
 meanwhile is noticed. Only the plain case is read: one rate, continuous, units of voltage, each name
 once. MNE reads everything else.
 """
