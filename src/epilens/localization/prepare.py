@@ -171,7 +171,9 @@ def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
         )
 
 
-def _evidence(whole: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source) -> Evidence:
+def _evidence(
+    whole: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
+) -> Evidence:
     cube = without_signals(whole)
     _check_ictal(cube, source, request.model is None)
     dropped, quality = _channels_left_out(loaded.rows, cube["channel"].values.tolist())
