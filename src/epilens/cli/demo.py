@@ -33,7 +33,7 @@ from epilens.report.localize import localize
 from epilens.report.page import write_report
 from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
-from epilens.simulation import simulate
+from epilens.simulation import simulate, simulation_facts
 
 SHAPE, SEED = "demo", 0
 SHOWN = "lens"
@@ -212,4 +212,4 @@ def _picture(cohort: Cohort, path: Path) -> Path:
 
 def _made_before(cohort: Path) -> bool:
     marker = cohort / "simulation.json"
-    return marker.exists() and load_json(marker) == {"shape": SHAPE, "seed": SEED}
+    return marker.exists() and load_json(marker) == simulation_facts(SHAPE, SEED)

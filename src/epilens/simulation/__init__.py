@@ -10,6 +10,7 @@ from typing import Any
 from epilens.compute.local import map_jobs
 from epilens.core.errors import DataError
 from epilens.core.progress import Progress, StepFunction
+from epilens.data.datasets.simulated import VERSION
 from epilens.io.outputs import replace_folder
 from epilens.simulation.files import write_center, write_run
 from epilens.simulation.patients import SimulatedPatient, SimulatedRun, make_patients
@@ -46,8 +47,14 @@ def simulate(
             write_center(folder, center, patients)
             work += [(folder, patient, run) for patient in patients for run in patient.runs]
         _write_all(work, jobs, Progress.of(tick))
-        (partial / "simulation.json").write_text(json.dumps({"shape": shape, "seed": seed}) + "\n")
+        about = simulation_facts(shape, seed)
+        (partial / "simulation.json").write_text(json.dumps(about) + "\n")
     return [out / center.name.lower() for center in centers]
+
+
+def simulation_facts(shape: str, seed: int) -> dict[str, str | int]:
+    """What decides the bytes of a cohort; written to its `simulation.json`."""
+    return {"shape": shape, "seed": seed, "version": VERSION}
 
 
 def _write_all(work: list[Any], jobs: int, tick: Progress) -> None:

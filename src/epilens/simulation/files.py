@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from epilens.data.datasets.simulated import GENERATOR, SHEET
+from epilens.data.datasets.simulated import GENERATOR, SHEET, VERSION
 from epilens.simulation.patients import SimulatedPatient, SimulatedRun
 from epilens.simulation.shapes import Center
 from epilens.simulation.signals import Signal
@@ -46,7 +46,7 @@ def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatie
             "DatasetType": "raw",
             "License": "CC0",
             "Authors": ["EpiLENS"],
-            "GeneratedBy": [{"Name": GENERATOR, "Version": "1"}],
+            "GeneratedBy": [{"Name": GENERATOR, "Version": VERSION}],
         },
     )
     (folder / "README.md").write_text(
@@ -284,7 +284,7 @@ def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -
         "Name": f"Truth of {center.title}",
         "BIDSVersion": "1.10.0",
         "DatasetType": "derivative",
-        "GeneratedBy": [{"Name": GENERATOR, "Version": "1"}],
+        "GeneratedBy": [{"Name": GENERATOR, "Version": VERSION}],
     }
     _json(folder / "dataset_description.json", tree)
     about = {

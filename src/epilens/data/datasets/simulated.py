@@ -5,13 +5,14 @@ from epilens.data.datasets.local import COLUMNS, WORDS
 from epilens.data.labels import ClinicalSheet
 
 SHEET = "sourcedata/clinical_data_summary.xlsx"
-GENERATOR = "EpiLENS simulation"
+GENERATOR, VERSION = "EpiLENS simulation", "2"
+"""Who wrote a tree; the version changes when the same seed gives other patients."""
 
 ENTRIES = (
     Dataset(
         name="simulated",
         title="Simulated multi-center cohort (no clinical data)",
-        version="1",
+        version=VERSION,
         licence="CC0",
         generated_by=GENERATOR,
         simulated=True,
