@@ -162,6 +162,15 @@ def test_the_bar_knows_how_many_workers_there_are():
             wait_while_working(lambda number=number: workers() == number)
 
 
+def test_workers_that_were_given_up_are_replaced():
+    """As Dask does with one that is killed while it starts: nobody starts it again."""
+    with on_cluster("local:2") as client:
+        for nanny in list(client.cluster.workers.values()):
+            client.sync(nanny.close)
+        wait_while_working(lambda: client.scheduler_info(n_workers=0)["n_workers"] == 2)
+        assert dict(map_jobs(neg, range(5), 1)) == {n: -n for n in range(5)}
+
+
 def test_cubes_from_a_cluster_have_the_same_bytes(local, tmp_path):
     simulate(tmp_path / "cohort", "tiny", 3, jobs=1)
     parts = read_cohort(tmp_path / "cohort", "simulated")

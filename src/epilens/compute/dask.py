@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,12 +29,14 @@ from epilens.core.progress import Progress
 if TYPE_CHECKING:
     from concurrent.futures import Future as Answer
 
-    from distributed import Client, Future
+    from distributed import Client, Future, LocalCluster
 
 RETRIES = 2
 """How often an item is tried again after its worker was lost."""
 PATIENCE_S, _PROBE_S = 300.0, 10.0
 """How long to wait for a scheduler that was lost, and for the first connection."""
+_REPLACE_S = 2.0
+"""How often workers of this machine are counted."""
 BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster"}
 _SETTINGS = {
     # Arrays live outside of what Dask manages: a worker that spills would only write its results.
@@ -216,6 +219,7 @@ def _client(where: str) -> Generator[Client]:
                 dashboard_address="127.0.0.1:0",
                 silence_logs="CRITICAL",
             ) as cluster,
+            _replacing_workers(cluster),
             Client(cluster) as client,
         ):
             yield client
@@ -228,6 +232,29 @@ def _client(where: str) -> Generator[Client]:
             f"--cluster: expected one of {', '.join(known)}, found {where!r}. "
             + did_you_mean(kind, ("local", "tcp", *BATCH_SYSTEMS))
         )
+
+
+@contextmanager
+def _replacing_workers(cluster: LocalCluster) -> Generator[None]:
+    """Replace workers that are given up, as when one is killed before it has reported its start.
+
+    Dask itself restarts only those that have reported it; without any worker, work would wait for
+    ever.
+    """
+    closing = threading.Event()
+
+    def watch() -> None:
+        while not closing.wait(_REPLACE_S):
+            if len(cluster.workers) < len(cluster.worker_spec):
+                cluster.scale(len(cluster.worker_spec))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        closing.set()
+        watcher.join()
 
 
 def _need_distributed() -> None:
