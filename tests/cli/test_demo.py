@@ -85,3 +85,16 @@ def test_true_onset_zones_are_read_from_the_truth_of_every_center(tiny):
     assert all(zones.values())
     channels = {c for p in read_cohort(tiny / "west", "simulated")[0].patients for c in p.channels}
     assert zones["sub-W01"] < channels
+
+
+def test_the_shipped_model_ranks_the_simulated_patients(tmp_path, tiny):
+    from epilens.cli.demo import shipped_summary
+    from epilens.data.bids import read_bids
+    from epilens.evidence.files import open_cohort
+    from epilens.evidence.store import describe_cohort
+    from epilens.plan import Plan
+
+    describe_cohort([read_bids(tiny / "north", "simulated")], tmp_path / "cubes", Plan())
+    said = shipped_summary(open_cohort(tmp_path / "cubes"), onset_zones(tiny))
+    assert "The shipped model recorded, trained on recorded patients, ranks these 2" in said
+    assert "a test of the simulation, not of the model" in said
