@@ -223,3 +223,17 @@ fine = str(error).splitlines(), row.code == "onset"
 def test_no_module_parses_the_text_of_messages(path):
     if room_of(path) != "testing":  # which checks the messages of methods themselves
         assert parsed_messages(ast.parse(path.read_text(encoding="utf-8"))) == []
+
+
+def test_a_class_name_stands_for_one_class():
+    names = [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_few_modules_stand_outside_of_packages():
+    assert len(list(SOURCE.glob("*.py"))) <= 6

@@ -28,7 +28,7 @@ _NOTCH_Q = 15.0
 
 
 @dataclass(frozen=True)
-class Grid:
+class FrameGrid:
     """How a recording of a rate is cut into blocks."""
 
     fs: float
@@ -100,7 +100,7 @@ class _Filter:
         return y
 
 
-def features_of(pieces: Iterable[Samples], grid: Grid) -> Iterator[Features]:
+def features_of(pieces: Iterable[Samples], grid: FrameGrid) -> Iterator[Features]:
     """Features of consecutive pieces (contact, time) in µV; each a whole number of blocks."""
     decimate = _Filter(_low_pass(grid)) if grid.keep_every > 1 else None
     mains = [_Filter(sos) for sos in _notches(grid.kept_hz)]
@@ -137,7 +137,7 @@ def _block_means(x: NDArray[np.float64], samples: int) -> Samples:
     return x[:, : blocks * samples].reshape(len(x), blocks, samples).mean(-1).astype(np.float32)
 
 
-def _low_pass(grid: Grid) -> NDArray[np.float64]:
+def _low_pass(grid: FrameGrid) -> NDArray[np.float64]:
     return scipy.signal.cheby2(8, 40, 0.5 * grid.kept_hz, "low", fs=grid.fs, output="sos")
 
 

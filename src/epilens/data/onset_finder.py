@@ -16,7 +16,7 @@ from epilens.core.errors import DataError
 from epilens.core.progress import Progress, StepFunction
 from epilens.data.chunked_reader import ContactSignals, open_contacts
 from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
-from epilens.data.onset_features import Features, Grid, features_of
+from epilens.data.onset_features import Features, FrameGrid, features_of
 from epilens.data.recording import Recording
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def propose_onsets(
 
 def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidate, ...]:
     """The same for a recording that is open already."""
-    grid = Grid(source.fs)
+    grid = FrameGrid(source.fs)
     if source.duration_s < _LEAST_S:
         raise DataError(
             f"{source.name}: expected at least {_LEAST_S:g} s of signal, found "
@@ -98,7 +98,9 @@ def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidat
     return tuple(_candidate(source, at_s, change) for at_s, change in _apart(changes_s))
 
 
-def _sections(source: ContactSignals, grid: Grid, tick: Progress) -> Iterator[tuple[int, Features]]:
+def _sections(
+    source: ContactSignals, grid: FrameGrid, tick: Progress
+) -> Iterator[tuple[int, Features]]:
     """First block and features of overlapping sections; the last can be short."""
     whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
     parts: list[Features] = []

@@ -23,7 +23,7 @@ from epilens.simulation.signals import (
     make_seizure,
     make_signal,
 )
-from epilens.simulation.zones import Zones, make_zones
+from epilens.simulation.zones import SimulatedZones, make_zones
 
 Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
 """Without annotated onset; cut just before or soon after onset; stored twice."""
@@ -55,7 +55,7 @@ class SimulatedPatient:
     name: str
     seed: tuple[int, ...]
     implant: Implant
-    zones: Zones
+    zones: SimulatedZones
     physiology: Physiology
     runs: tuple[SimulatedRun, ...]
     age: int

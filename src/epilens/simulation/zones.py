@@ -63,7 +63,7 @@ SURGERY: dict[Rule, Surgery] = {
 
 
 @dataclass(frozen=True)
-class Zones:
+class SimulatedZones:
     """Masks over the contacts of an implant; bad contacts are in none of them."""
 
     onset: Mask
@@ -76,14 +76,14 @@ class Zones:
     """The EZ in the center's files."""
 
 
-def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
+def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> SimulatedZones:
     """Zones of one patient; exactly `size` contacts are annotated as EZ."""
     # A separate stream: annotations must not change the seizures.
     people = rng.spawn(1)[0]
     if rule == "soz":
         onset = _onset(rng, implant, size)
         soz = annotate(people, implant, onset)
-        return Zones(onset, soz, np.zeros(len(onset), bool), soz)
+        return SimulatedZones(onset, soz, np.zeros(len(onset), bool), soz)
     surgery = SURGERY[rule]
     inside = surgery.inside.draw(rng)
     within = max(1, round(surgery.soz_of_ez[inside == 1].draw(rng) * size))
@@ -98,7 +98,7 @@ def make_zones(rng: Rng, implant: Implant, rule: Rule, size: int) -> Zones:
     onset = _onset(rng, implant, n_soz)
     soz = annotate(people, implant, onset)
     resected = _resection(people, implant, soz, (both, n_resected - both), surgery.offset_mm)
-    return Zones(onset, soz, resected, soz | resected if rule == "either" else resected)
+    return SimulatedZones(onset, soz, resected, soz | resected if rule == "either" else resected)
 
 
 def _onset(rng: Rng, implant: Implant, size: int) -> Mask:
