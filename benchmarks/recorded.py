@@ -8,6 +8,8 @@ single patient.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +99,14 @@ def figures(p_nez: list[Floats], is_soz: list[Bools]) -> dict[str, Any]:
 
 def build(patients: Patients, out: Path) -> list[dict[str, Any]]:
     """Write the model's folder; its size and what it reached."""
-    folder = save_model(recorded_model(patients), out, force=True)
-    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
-    reached = open_model(folder).about["out_of_fold"]
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        made = save_model(recorded_model(patients), Path(place) / "model")
+        # The mark of an output folder stays behind: a package contains no hidden files.
+        for path in made.glob("[!.]*"):
+            shutil.copyfile(path, out / path.name)
+    size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
+    reached = open_model(out).about["out_of_fold"]
     return [
         row("size of the model", size, "MB", most=1),
         row("leave one patient out: AUROC", reached["auroc"], ""),
