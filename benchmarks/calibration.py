@@ -1,9 +1,10 @@
 """Fit the numbers of the simulation to measurements of recorded seizures (simulated moments).
 
 `python -m benchmarks.calibration [--seeds 3] [--first N] [--steps N] [--jobs 2]` draws the
-ECoG-like center for several cohort seeds, measures it with the ruler of the published features, and
-moves the numbers of `epilens.simulation.dynamics` towards the recorded values. No method of
-EpiLENS is looked at. Without steps it only measures.
+ECoG-like center for several cohort seeds, computes the published features, compares them with the
+onset zone that clinicians annotate there, as was done for recorded patients, and moves the numbers
+of `epilens.simulation.dynamics` towards the recorded values. No method of EpiLENS is used. Without
+steps it only measures.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def patient_rows(item: tuple[SimulatedPatient, str]) -> pd.DataFrame:
 def simulated_table(
     dynamics: Dynamics, seeds: Sequence[int], compute: Callable[..., Any] = map
 ) -> pd.DataFrame:
-    """The published table's counterpart for the ECoG-like center of several cohorts."""
+    """The counterpart of the published table, for the ECoG-like center of several cohorts."""
     work = [
         (patient, f"{seed}/{patient.name}")
         for seed in seeds
@@ -128,30 +129,30 @@ def moments(table: pd.DataFrame) -> dict[str, float]:
 
 def _rise_auroc(table: pd.DataFrame) -> float:
     """Median over patients of the AUROC of the rise, median over seizures."""
-    found = []
-    for _, of in table.groupby("patient"):
-        of = of.groupby("channel").agg({"rise": "median", "is_soz": "first"})
-        found.append(auroc(of["rise"].to_numpy(), of["is_soz"].to_numpy(bool)))
-    return float(np.nanmedian(found))
+    aurocs = []
+    for _, part in table.groupby("patient"):
+        contacts = part.groupby("channel").agg({"rise": "median", "is_soz": "first"})
+        aurocs.append(auroc(contacts["rise"].to_numpy(), contacts["is_soz"].to_numpy(bool)))
+    return float(np.nanmedian(aurocs))
 
 
 def _logistic(table: pd.DataFrame) -> float:
-    """Does combining features say more than the best of them? On recorded seizures it does not."""
+    """AUROC of all features together; on recorded seizures no better than the best feature."""
     runs = table.groupby(["patient", "run"])[list(FEATURES)]
     z = runs.transform(lambda v: (v - v.mean()) / (v.std() + 1e-300))
     keys = [table["patient"], table["channel"]]
     z, soz = z.groupby(keys).mean(), table["is_soz"].groupby(keys).first()
     patient = z.index.get_level_values("patient").to_numpy()
     names = np.unique(patient)
-    found = []
+    aurocs = []
     for fold in range(5):
-        held = np.isin(patient, names[fold::5])
+        is_test = np.isin(patient, names[fold::5])
         model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=300)
-        model.fit(z[~held], soz[~held])
+        model.fit(z[~is_test], soz[~is_test])
         score = model.decision_function(z)
         for name in names[fold::5]:
-            found.append(auroc(score[patient == name], soz[patient == name].to_numpy(bool)))
-    return float(np.nanmean(found))
+            aurocs.append(auroc(score[patient == name], soz[patient == name].to_numpy(bool)))
+    return float(np.nanmean(aurocs))
 
 
 def targets() -> dict[str, tuple[float, float, float]]:
@@ -243,30 +244,30 @@ def fit(start: Dynamics, seeds: Sequence[int], steps: int, compute: Callable[...
     """Regress the moments on random moves of all numbers; go where they point, if it is nearer."""
     rng = np.random.default_rng(0)
     best = to_vector(start)
-    here = distances(moments(simulated_table(start, seeds, compute)))
-    print(f"loss {np.mean(here**2):.3f}", flush=True)
+    current = distances(moments(simulated_table(start, seeds, compute)))
+    print(f"loss {np.mean(current**2):.3f}", flush=True)
     moved: list[np.ndarray] = []
-    seen: list[np.ndarray] = []
+    observed: list[np.ndarray] = []
     for step in range(steps):
         while len(moved) < len(best) * 0.8 * (step + 1):
             move = rng.normal(0, 0.7, len(best))
-            there = from_vector(best + move, start)
-            seen.append(distances(moments(simulated_table(there, seeds, compute))))
-            moved.append(to_vector(there))
-        x, y = np.array(moved) - best, np.array(seen) - here
+            candidate = from_vector(best + move, start)
+            observed.append(distances(moments(simulated_table(candidate, seeds, compute))))
+            moved.append(to_vector(candidate))
+        x, y = np.array(moved) - best, np.array(observed) - current
         weight = np.exp(-np.mean(x**2, axis=1))[:, None]
         slope = np.linalg.solve(x.T @ (weight * x) + 2.0 * np.eye(len(best)), x.T @ (weight * y))
         for damping in (1.0, 4.0, 16.0):
-            go = -np.linalg.solve(slope @ slope.T + damping * np.eye(len(best)), slope @ here)
-            there = from_vector(best + np.clip(go, -1.5, 1.5), start)
-            reached = moments(simulated_table(there, seeds, compute))
+            go = -np.linalg.solve(slope @ slope.T + damping * np.eye(len(best)), slope @ current)
+            candidate = from_vector(best + np.clip(go, -1.5, 1.5), start)
+            reached = moments(simulated_table(candidate, seeds, compute))
             new = distances(reached)
-            moved.append(to_vector(there))
-            seen.append(new)
+            moved.append(to_vector(candidate))
+            observed.append(new)
             print(f"step {step} damping {damping:g}: loss {np.mean(new**2):.3f}", flush=True)
-            if np.mean(new**2) < np.mean(here**2):
-                best, here = to_vector(there), new
-                print(there, report(reached), sep="\n", flush=True)
+            if np.mean(new**2) < np.mean(current**2):
+                best, current = to_vector(candidate), new
+                print(candidate, report(reached), sep="\n", flush=True)
                 break
     return from_vector(best, start)
 

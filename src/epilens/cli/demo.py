@@ -16,7 +16,7 @@ from epilens.data.cohort import cohort_summary
 from epilens.data.sidecars import read_table
 from epilens.evaluation.protocol import run
 from epilens.evaluation.resampling import compare_scores, patient_means
-from epilens.evaluation.run import open_run
+from epilens.evaluation.run import Run, open_run
 from epilens.evaluation.scoring import ranking_metrics, score
 from epilens.evaluation.scoring import summarise as summarise_scores
 from epilens.evaluation.train import train
@@ -63,7 +63,7 @@ def run_demo(out: Path, jobs: int) -> Path:
     folder = _scores(plan, described, runtime, onset_zones(cohort))
     page = _page(folder, plan, described, runtime, out / "reproduction")
     say(f"every table and figure of the paper, for this cohort: {page}")
-    _localize_two(open_run(folder).scores, plan, described, cohort, out, jobs)
+    _localize_two(open_run(folder), described, cohort, out, jobs)
     say(shipped_summary(described, onset_zones(cohort)))
     return out
 
@@ -93,16 +93,14 @@ def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:
     return {patient: frozenset(channels) for patient, channels in zones.items()}
 
 
-def _localize_two(
-    scores: pd.DataFrame, plan: Plan, described: Cohort, cohort: Path, out: Path, jobs: int
-) -> None:
+def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, jobs: int) -> None:
     """Localize the median and the worst held-out patient by a model of the others."""
-    chosen = median_and_worst(patient_means(scores, SHOWN, "auroc"))
+    chosen = median_and_worst(patient_means(finished.scores, SHOWN, "auroc"))
     others = Cohort({n: described.path(n) for n in described if n not in chosen.values()})
     folder = out / "model"
     if not folder.exists():  # a demo that is run again keeps its model
         with progress("training a model") as tick:
-            save_model(train(plan, others, tick, jobs=jobs), folder)
+            save_model(train(finished.plan, others, tick, jobs=jobs), folder)
     zones, rows = onset_zones(cohort), []
     compared = ["line-length-spread", "epileptogenicity-index", "fragility"]
     for which, patient in chosen.items():
@@ -110,13 +108,11 @@ def _localize_two(
         with progress(f"localizing {patient}") as tick:
             localized = localize(files, folder, resected="labels", compare=compared, tick=tick)
         page = write_report(localized, out / "localized")
-        annotated = described[patient]["is_ez"]
-        ez = frozenset(map(str, annotated["channel"].values[annotated.values]))
-        rows += [
-            _top_row(localized, f"{which}: {patient}", "annotated EZ", ez),
-            _top_row(localized, f"{which}: {patient}", "true onset zone", zones[patient]),
-        ]
         say(f"the {which} held-out patient by AUROC of {SHOWN}, {patient}: {page}")
+        is_ez = described[patient]["is_ez"]
+        annotated = frozenset(map(str, is_ez["channel"].values[is_ez.values]))
+        for zone, members in (("annotated EZ", annotated), ("true onset zone", zones[patient])):
+            rows.append([f"{which}: {patient}", zone, *_top_contacts(localized, members)])
     columns = ["Patient", "Compared with", "Contacts in it", "Of the top contacts", "By chance"]
     title = "Two patients, localized by a model that was trained on the others"
     print_table(title, columns, rows, left=2)
@@ -147,15 +143,13 @@ def median_and_worst(aurocs: pd.Series) -> dict[str, str]:
     return {"median": str(order[len(order) // 2]), "worst": str(order[0])}
 
 
-def _top_row(
-    localized: Localization, patient: str, zone: str, members: frozenset[str]
-) -> list[str]:
-    """How many of the top-ranked contacts are in a zone, and how many would be by chance."""
+def _top_contacts(localized: Localization, members: frozenset[str]) -> list[str]:
+    """Size of a zone, how many of the top-ranked contacts are in it, and how many by chance."""
     top = [localized.channels[i] for i in localized.order[: localized.k]]
     inside = len(members & {*localized.channels})
     expected = len(top) * inside / len(localized.channels)
     hits = sum(name in members for name in top)
-    return [patient, zone, str(inside), f"{hits} of {len(top)}", f"{expected:.1f}"]
+    return [str(inside), f"{hits} of {len(top)}", f"{expected:.1f}"]
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:

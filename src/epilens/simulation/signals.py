@@ -1,4 +1,4 @@
-"""Simulated seizures: background, spikes, recruitment by a drive that spreads, artefacts.
+"""Simulated seizures: background, spikes, recruitment by a drive, artefacts.
 
 Each contact's signal is noise split into bands; a seizure multiplies the bands by amplitudes that
 follow the contact's drive, and adds a rhythm, spikes, muscle and movement. What is imitated and
@@ -43,10 +43,10 @@ _GRID_HZ = 5.0
 
 @dataclass(frozen=True)
 class _Field:
-    """Numbers that are alike in neighbours; of the onset zone's mean only a share is kept."""
+    """Random numbers, similar in neighbours; of the mean over the onset zone a share is kept."""
 
     root: Values
-    """Lower triangle that makes independent numbers alike."""
+    """Cholesky factor of the correlation between contacts."""
     onset: NDArray[np.bool_]
     luck: float
 
@@ -120,7 +120,7 @@ def make_physiology(
 ) -> Physiology:
     """Draw a patient; gains between patients differ by far more than contacts of one patient."""
     d, n = dynamics, len(implant.names)
-    root: Values = np.asarray(np.linalg.cholesky(_likeness(implant, d)), np.float64)
+    root: Values = np.asarray(np.linalg.cholesky(_similarity(implant, d)), np.float64)
     field = _Field(root, onset, d.onset_luck)
     gain = np.log(45.0 * center_gain) + rng.normal(0, 1.1)
     gain = gain + d.contact_gain * rng.normal(size=n) + d.field_gain * field(rng)
@@ -161,12 +161,12 @@ def make_physiology(
     )
 
 
-def _likeness(implant: Implant, d: Dynamics) -> Values:
-    """Correlation of what neighbours and contacts of one electrode have in common."""
+def _similarity(implant: Implant, d: Dynamics) -> Values:
+    """Correlation between contacts: of one electrode, and by distance."""
     apart = np.linalg.norm(implant.mm[:, None] - implant.mm[None], axis=2)
     same = implant.shaft[:, None] == implant.shaft[None]
-    alike = d.share * same + (1 - d.share) * np.exp(-apart / d.reach_mm)
-    return alike + 1e-6 * np.eye(len(alike))
+    correlation = d.share * same + (1 - d.share) * np.exp(-apart / d.reach_mm)
+    return correlation + 1e-6 * np.eye(len(correlation))
 
 
 def make_seizure(rng: Rng, implant: Implant, p: Physiology) -> Seizure:
@@ -198,17 +198,17 @@ def make_signal(
 ) -> Signal:
     """All contacts of one run, (contact, time) in µV."""
     n = setup.samples
-    making = _Making(rng, p, seizure, setup)
-    common = setup.reference_noise * np.median(p.gain_uv) * making.split.noise(rng, 2.0)
-    mains = np.sin(2 * np.pi * setup.mains_hz * making.t + rng.uniform(0, 6.28))
+    run = _RunSignal(rng, p, seizure, setup)
+    common = setup.reference_noise * np.median(p.gain_uv) * run.split.noise(rng, 2.0)
+    mains = np.sin(2 * np.pi * setup.mains_hz * run.t + rng.uniform(0, 6.28))
     x = np.empty((len(implant.names), n), np.float32)
     before: NDArray[np.complex64] | None = None
     for contact in range(len(x)):
-        white = making.split.white(rng)
+        white = run.split.white(rng)
         if contact and implant.shaft[contact] == implant.shaft[contact - 1] and before is not None:
             white = np.float32(0.5) * before + np.float32(0.75**0.5) * white
         before = white
-        making.contact(contact, white, x[contact])
+        run.contact(contact, white, x[contact])
         x[contact] *= p.gain_uv[contact]
         x[contact] += common
         x[contact] += np.float32(rng.exponential(1.5)) * mains.astype(np.float32, copy=False)
@@ -217,8 +217,8 @@ def make_signal(
     return x
 
 
-class _Making:
-    """One run while it is made, contact by contact; sizes in units of a contact's RMS at rest."""
+class _RunSignal:
+    """Signal of one run, contact by contact; sizes in units of a contact's RMS at rest."""
 
     def __init__(self, rng: Rng, p: Physiology, seizure: Seizure, setup: RecordingSetup) -> None:
         self.rng, self.p, self.seizure, self.fs = rng, p, seizure, setup.fs
