@@ -30,6 +30,7 @@ from epilens.data.mains import mains_of
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.contact_table import ContactTable, relative, table_of
+from epilens.evidence.kernels import welch_power, window_moments
 from epilens.evidence.seizures import Seizures, Store, fill
 from epilens.evidence.windows import RINGS_S, zero_phase
 from epilens.plan import Plan
@@ -212,19 +213,14 @@ def _gain(n: int, fs: float, mains_hz: float | None, prepared: Preparation) -> N
 
 def _measures(y: NDArray[np.float32], starts: NDArray[np.int64], length: int, fs: float) -> Floats:
     """The eleven (channel, window, measure) of windows of a filtered signal (channel, time)."""
-    # numba is large, and only needed here
-    from epilens.evidence.feature_kernels import welch_power, window_moments
-
     out = np.empty((len(y), len(starts), len(MEASURES)))
-    window_moments(y, starts, length, out[..., len(BANDS_HZ) : -1])
+    out[..., len(BANDS_HZ) : -1] = window_moments(y, starts, length)
     segment = round(SEGMENT_S * fs)
     firsts = np.arange(0, length - segment + 1, segment - segment // 2)
     every = np.lib.stride_tricks.sliding_window_view(y, segment, axis=-1)
     spectrum = scipy.fft.rfft(every[:, starts[:, None] + firsts])
-    power = np.empty((*spectrum.shape[:2], spectrum.shape[-1]))
     # 3/8 is the mean square of a Hann window.
-    scale = 1 / (fs * segment * 3 / 8 * len(firsts))
-    welch_power(spectrum.view(spectrum.real.dtype), segment % 2 == 0, scale, power)
+    power = welch_power(spectrum, segment % 2 == 0) / (fs * segment * 3 / 8)
     f = scipy.fft.rfftfreq(segment, 1 / fs)
     for i, (low, high) in enumerate(BANDS_HZ.values()):
         out[..., i] = power[..., (f >= low) & (f <= high)].sum(axis=-1) * (f[1] - f[0])

@@ -294,7 +294,7 @@ def describe_block(
     fused = NINE if welch_samples(cut.length, cut.fs) == cut.length else ()
     own = [i for i, row in enumerate(rows) if row not in fused]
     if len(own) < len(rows):
-        from epilens.evidence.fused import describe_nine  # numba is large, and only needed here
+        from epilens.evidence.fused import describe_nine  # it is only needed here
 
         all_nine = tuple(rows) == NINE
         nine = out if all_nine else np.zeros((*out.shape[:2], len(NINE)), np.float32)

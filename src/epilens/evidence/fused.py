@@ -14,7 +14,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from epilens.evidence.descriptors import NINE, RETAINED_HZ, RMS_EPSILON
-from epilens.evidence.kernels import hann_power, window_sums
+from epilens.evidence.kernels import band_integrals, hann_power, window_sums
 from epilens.evidence.windows import Cut
 
 Array = NDArray[Any]
@@ -84,14 +84,10 @@ def _spectral_part(y: Array, cut: Cut, out: NDArray[np.float32]) -> None:
     stride = int(start[1] - start[0]) if len(start) > 1 else 1
     windows = np.lib.stride_tricks.sliding_window_view(y, length, axis=-1)[:, start[0] :: stride]
     raw = scipy.fft.rfft(windows[:, : len(start)])
-    real = raw.real.dtype
-    power = np.empty((*raw.shape[:-1], len(bins.scale)), real)
-    bands = np.empty((*raw.shape[:-1], len(bins.bands)))
-    halves, scale = np.array([0.5, 0.25], real), bins.scale.astype(real)
-    even = length % 2 == 0
-    hann_power(
-        raw.view(real), bins.first, even, halves, scale, bins.bands, bins.step_hz, power, bands
-    )
+    retained = slice(bins.first, bins.first + len(bins.scale))
+    power = hann_power(raw, retained, even=length % 2 == 0)
+    power *= bins.scale.astype(power.dtype)
+    bands = band_integrals(power, bins.bands, bins.step_hz)
     out[..., : len(bins.bands)] = np.log1p(bands)
     total = power.sum(axis=-1)
     # One pass: H = log ΣP - ΣP log P / ΣP.
