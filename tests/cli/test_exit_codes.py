@@ -15,6 +15,7 @@ from epilens.cli.exit_codes import Stopped, exit_with_code
 from epilens.core.errors import DataError, StorageError
 from epilens.io.os_errors import as_storage_error, explain_os_error
 from epilens.io.outputs import replace_folder, write_atomically
+from epilens.io.urls import url_of
 
 FAULTS = {
     errno.ENOSPC: "expected room on the disk, found none left",
@@ -185,3 +186,24 @@ def test_a_name_that_is_too_long(arguments, tmp_path, monkeypatch, capsys):
 def test_other_errors_pass_through():
     with pytest.raises(FileNotFoundError, match="gone"), as_storage_error("x"):
         raise FileNotFoundError(errno.ENOENT, "gone")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://me:hunter2@host/a.edf",
+        "https:/me:hunter2@host/a.edf",
+        "s3://KEY:hun/ter2@bucket/a",
+        "https://hunter2@host/a",
+        "HTTPS://me:hunter2@host/a",
+        "https://host/a.edf?X-Amz-Signature=hunter2&x=1",
+    ],
+)
+def test_no_message_repeats_credentials_of_an_address(address, capsys):
+    assert end(DataError(f"{address}: expected a recording, found nothing.")) == 2
+    said = capsys.readouterr().err
+    assert "ter2" not in said
+    assert "KEY" not in said
+    with pytest.raises(StorageError) as refused:
+        url_of(address)
+    assert "ter2" not in str(refused.value)

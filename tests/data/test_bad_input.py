@@ -327,6 +327,21 @@ def test_an_empty_edf_is_an_audit_row(two_runs):
     second_run_is_left_out(two_runs, "Check that the file is complete")
 
 
+def test_a_link_to_itself_is_an_audit_row(two_runs):
+    path = run_file(two_runs, "ieeg.edf", run="02")
+    path.unlink()
+    path.symlink_to(path.name)
+    second_run_is_left_out(two_runs, "a link that leads nowhere or to itself")
+
+
+def test_a_record_of_1000_s_in_the_header_is_an_audit_row(two_runs):
+    """The rate follows from the record duration: a wrong one stretches the recording."""
+    path = run_file(two_runs, "ieeg.edf", run="02")
+    content = path.read_bytes()
+    path.write_bytes(content[:244] + b"1000    " + content[252:])
+    second_run_is_left_out(two_runs, "at least 60 samples per second", "record duration")
+
+
 def test_a_file_of_another_kind_is_an_audit_row(two_runs):
     run_file(two_runs, "ieeg.edf", run="02").write_bytes(b"PK\x03\x04" + bytes(5000))
     second_run_is_left_out(two_runs, "expected a recording that MNE can read")

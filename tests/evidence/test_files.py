@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from epilens.core.errors import CubeError, DataError
+from epilens.core.errors import CubeError, DamagedError, DataError
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.files import (
@@ -231,3 +232,55 @@ def test_a_store_that_is_not_there_is_named(tmp_path):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
     with pytest.raises(CubeError, match=r"expected the traces of a patient, found none\. Write"):
         key_of(path, "traces")
+
+
+def rewrite(path, change, compression=zipfile.ZIP_STORED):
+    """Write a store again, with every file changed by `change(name, content)`."""
+    with zipfile.ZipFile(path) as file:
+        contents = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, content in contents.items():
+            file.writestr(name, change(name, content))
+    return path
+
+
+def with_filter(name, content):
+    if name != ".zmetadata":
+        return content
+    tree = json.loads(content)
+    tree["metadata"]["x/.zarray"]["filters"] = [{"id": "pickle"}]
+    return json.dumps(tree)
+
+
+def with_compressor(name, content):
+    if name != ".zmetadata":
+        return content
+    tree = json.loads(content)
+    tree["metadata"]["x/.zarray"]["compressor"] = {"id": "zstd", "level": 1}
+    return json.dumps(tree)
+
+
+def larger(name, content):
+    return content + bytes(8) if name.startswith("x/0") else content
+
+
+@pytest.mark.parametrize(
+    ("change", "compression", "why"),
+    [
+        (with_filter, zipfile.ZIP_STORED, "x/ needs a filter"),
+        (with_compressor, zipfile.ZIP_STORED, "x/ needs a filter"),
+        (larger, zipfile.ZIP_STORED, "does not have the size of its array"),
+        (lambda name, content: content, zipfile.ZIP_DEFLATED, "is compressed"),
+    ],
+)
+def test_a_store_that_must_be_unpacked_is_refused_before_decoding(
+    tmp_path, monkeypatch, change, compression, why
+):
+    path = save(make_cube(seizures=1, channels=2, fs=64.0), tmp_path / f"sub-01{SUFFIX}")
+    open_cube(rewrite(path, lambda name, content: content))  # the rewriting itself is harmless
+    rewrite(path, change, compression)
+    monkeypatch.setattr(
+        "epilens.evidence.files.xr.open_dataset", lambda *args, **options: pytest.fail("decoded")
+    )
+    with pytest.raises(DamagedError, match=why):
+        open_cube(path)

@@ -24,6 +24,7 @@ from epilens.io.outputs import (
     locked_output,
     replace_file,
     replace_folder,
+    write_atomically,
     write_new,
     write_together,
 )
@@ -556,3 +557,16 @@ def test_invalid_json_is_a_value_error(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"JSON|Expecting|utf-8|digits"):
         load_json(tmp_path / "x.json")
+
+
+def test_umask_is_respected(tmp_path):
+    """A private umask gives private files, however they are written."""
+    before = os.umask(0o077)
+    try:
+        write_atomically(tmp_path / "a.txt", "a")
+        write_new(tmp_path / "b.txt", "b")
+        write_together(tmp_path, {"c.json": b"{}"})
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("?.*")}
+    assert modes == {"a.txt": 0o600, "b.txt": 0o600, "c.json": 0o600}

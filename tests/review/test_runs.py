@@ -86,6 +86,9 @@ def test_states_come_from_the_files(runs):
     long_ago = time.time() - 600
     os.utime(run.folder / "progress.json", (long_ago, long_ago))
     assert run.state.kind == "interrupted"
+    far_ahead = time.time() + 1e7  # the clock of another computer was wrong
+    os.utime(run.folder / "progress.json", (far_ahead, far_ahead))
+    assert run.state.kind == "interrupted"
     run.fail("No onset.")
     run.fail("Another reason.")
     assert (run.state.kind, run.state.problem) == ("failed", "No onset.")

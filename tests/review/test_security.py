@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -185,3 +186,27 @@ def test_a_form_cannot_send_a_change(server):
 
 def test_only_the_loopback_listens(server):
     assert server._socket.getsockname()[0] == "127.0.0.1"
+
+
+def test_connections_that_send_nothing_do_not_lock_out_the_reviewer(server):
+    """Neither silent connections nor ones with half a request, however many."""
+    silent = []
+    try:
+        for i in range(150):
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+            connection.sendall(b"GET /x HTTP/1.1\r\nHost: " if i % 2 else b"")
+            silent.append(connection)
+        time.sleep(0.2)
+        answer, text = send_request(server, "")
+        assert (answer.status, text) == (200, "index")
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_half_a_request_is_closed_in_time(server, monkeypatch):
+    monkeypatch.setattr("epilens.review.server._REQUEST_S", 0.3)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        connection.sendall(b"GET /")
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(100) == b""

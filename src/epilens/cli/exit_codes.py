@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from epilens.core.errors import EpilensError
 from epilens.io.os_errors import explain_os_error
-from epilens.io.urls import with_urls
+from epilens.io.urls import with_urls, without_secrets
 
 RESUMES = {"bids", "demo", "describe", "run", "train", "fetch"}
 """Verbs that resume."""
@@ -134,6 +134,6 @@ def _fail(message: str, code: int, debug: bool = False) -> NoReturn:
 
     with suppress(OSError):
         if debug:
-            traceback.print_exc()
-        say(message)
+            sys.stderr.write(without_secrets(traceback.format_exc()))
+        say(without_secrets(message))
     sys.exit(code)

@@ -18,6 +18,7 @@ from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.runs import runs_among
 from epilens.data.scan import Onsets, Patient, Scan
 from epilens.data.sidecars import BidsTree, datasets_in, natural
+from epilens.io.safe_read import real_path
 from epilens.plan import Plan
 
 
@@ -176,7 +177,7 @@ def read_cohort(
     given = [roots] if isinstance(roots, str | Path) else list(roots)
     once: dict[Path, Path] = {}
     for folder in (folder for root in given for folder in datasets_in(Path(root))):
-        once.setdefault(folder.resolve(), folder)
+        once.setdefault(real_path(folder), folder)
     return [read_bids(folder, dataset, plan) for folder in once.values()]
 
 

@@ -21,6 +21,7 @@ from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import Recording
 from epilens.data.runs import good_channels, run_name
 from epilens.data.sidecars import BidsFile, BidsTree
+from epilens.io.safe_read import real_path, what_is_missing
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -102,7 +103,9 @@ def _signal_at(path: Path) -> Path:
     """The file to open; any file of a recording may be given."""
     path = header_of(path)
     if not path.exists():
-        raise DataError(f"{path}: expected a recording, found nothing. Check the path.")
+        raise DataError(
+            f"{path}: expected a recording, found {what_is_missing(path)}. Check the path."
+        )
     if path.is_dir() and path.suffix != ".mefd":
         raise DataError(f"{path}: expected a recording, found a folder. Name the files inside.")
     if not path.is_dir() and not path.is_file():
@@ -173,7 +176,7 @@ def _listed(path: Path) -> tuple[dict[str, str], list[AuditRow]] | None:
     if root is None or file is None:
         return None
     # The tree is walked by its real place; so must the run's own path be.
-    file = BidsFile.of(path.parent.resolve() / path.name) or file
+    file = BidsFile.of(real_path(path.parent) / path.name) or file
     table = BidsTree(root).table(file, "channels")
     if table is None or not {"name", "type"} <= set(table.columns):
         return None

@@ -19,6 +19,7 @@ from epilens.data.onset import APART_S, Onset
 from epilens.data.readers.companions import header_of
 from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
+from epilens.io.safe_read import real_path, what_is_missing
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -121,7 +122,8 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
     """Patient, where it lies, and recording, for everything that a path means."""
     if not path.exists():
         raise DataError(
-            f"{path}: expected a recording or a BIDS dataset, found nothing there. Check the path."
+            f"{path}: expected a recording or a BIDS dataset, found {what_is_missing(path)} there. "
+            "Check the path."
         )
     root = bids_root(path)
     if root is not None:
@@ -141,7 +143,7 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
 
 def _of_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
     """The runs of a tree that a path means: all, those of one patient, or one."""
-    parts = real_place(path).relative_to(tree.root.resolve()).parts
+    parts = real_place(path).relative_to(real_path(tree.root)).parts
     patients = [parts[0]] if parts else sorted(tree.folders, key=natural)
     stem = path.name.partition(".")[0] if not path.is_dir() or path.suffix == ".mefd" else ""
     rows = []
@@ -160,7 +162,7 @@ def _bids_file(tree: BidsTree, file: BidsFile) -> TraceFile:
 
 def plain_file(path: Path) -> TraceFile:
     """A recording without sidecars; the same file of the same folder has the same name again."""
-    return TraceFile(f"file-{_digest(Path(path.name))}", path.name, path.resolve())
+    return TraceFile(f"file-{_digest(Path(path.name))}", path.name, real_path(path))
 
 
 def _signals_in(folder: Path) -> list[Path]:
@@ -172,7 +174,7 @@ def _is_signal(path: Path) -> bool:
 
 
 def _digest(path: Path) -> str:
-    text = str(path.resolve()) if path.is_absolute() or len(path.parts) != 1 else str(path)
+    text = str(real_path(path)) if path.is_absolute() or len(path.parts) != 1 else str(path)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]
 
 
@@ -199,7 +201,7 @@ def bids_root(path: Path) -> Path | None:
 
 def real_place(path: Path) -> Path:
     """The real place of a name; a linked file (as datalad keeps them) keeps its own name."""
-    return path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
+    return real_path(path.parent) / path.name if path.is_symlink() else real_path(path)
 
 
 def common_root(sources: Sequence[SourceOnset]) -> Path | None:
@@ -237,7 +239,10 @@ def sources_of(items: Sequence[Any], onsets_s: Sequence[float | None] = ()) -> l
         onsets += map(_as_onset, own)
         sources.append(source if isinstance(source, BaseRaw) else header_of(Path(source)))
         if isinstance(sources[-1], Path) and not sources[-1].exists():
-            raise DataError(f"{source}: expected a recording, found nothing. Check the path.")
+            raise DataError(
+                f"{source}: expected a recording, found {what_is_missing(sources[-1])}. Check the "
+                "path."
+            )
     return _with_onsets(sources, onsets)
 
 

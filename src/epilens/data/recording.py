@@ -116,6 +116,8 @@ class Recording(RunInfo):
         )
 
 
+LEAST_HZ = 60.0
+"""A recording with fewer samples per second contains no fast activity; or its header is wrong."""
 FLAGS = ("is_ez", "is_soz", "is_resected")
 """Fields with labels of the channels."""
 
@@ -215,6 +217,12 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
 def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]:
     """First and last sample to read: the windows and the filter's margins, clipped to the file."""
     fs, onset_s = reader.fs, run.onset.onset_s
+    if fs < LEAST_HZ:
+        raise DataError(
+            f"expected at least {LEAST_HZ:g} samples per second, found {fs:g} in the header of the "
+            "file. Check its record duration and rate, or export the recording again.",
+            code="band-not-covered",
+        )
     if onset_s >= reader.duration_s:
         raise OnsetError(beyond_the_end(onset_s, reader))
     windows, margin_s = plan.windows, plan.filter.margin_s

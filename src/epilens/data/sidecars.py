@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.io.safe_read import read_bytes
+from epilens.io.safe_read import read_bytes, real_path
 
 _NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
 # Folders that are one recording: MEF3 sessions.
@@ -161,7 +161,7 @@ class BidsTree:
     def __init__(self, root: str | Path):
         self.root = Path(root)
         _check_root(self.root)
-        self._real_root = self.root.resolve()
+        self._real_root = real_path(self.root)
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -215,14 +215,14 @@ class BidsTree:
         )
 
     def _leads_out(self, path: Path) -> bool:
-        return path.is_symlink() and not path.resolve().is_relative_to(self._real_root)
+        return path.is_symlink() and not real_path(path).is_relative_to(self._real_root)
 
     def _walk(self) -> Iterator[Path]:
         visited = set()
         for folder, folders, names in os.walk(self.root, onerror=_cannot_list, followlinks=True):
             here = Path(folder)
             # Links are followed, but none that leads back, or out.
-            real = here.resolve()
+            real = real_path(here)
             if real in visited or not real.is_relative_to(self._real_root):
                 folders[:] = []
                 continue
@@ -289,7 +289,7 @@ def _cannot_list(error: OSError) -> None:
 
 def inside(path: Path, root: Path) -> Path:
     """The path, unless it is a link that leads out of the dataset."""
-    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+    if path.is_symlink() and not real_path(path).is_relative_to(real_path(root)):
         raise DataError(
             f"{path.name}: expected a file in the dataset, found a link that leads out of it. "
             "Copy the file into the dataset.",

@@ -104,6 +104,7 @@ class _CheckedZipStore(ZipStore):
         super().__init__(path, mode="r")
         with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as file:
             self._infos = {info.filename: info for info in file.infolist()}
+            _check_arrays(path, file, self._infos)
 
     def _read_checked(self, key: str) -> bytes | None:
         """A chunk, checked by the fast checksum; None for one without, which CRC-32 checks."""
@@ -139,6 +140,37 @@ def _check_file(path: Path) -> None:
     """Refuse a pipe or a device, whose opening would block; download a file of a remote store."""
     if local_file(path).exists() and not path.is_file():
         raise _damaged_error(path, "not a file")
+
+
+def _check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) -> None:
+    """Refuse, before anything is decoded, a store that would be unpacked by a filter.
+
+    Stores of EpiLENS are not compressed: a chunk has exactly the bytes of its array. Whatever is
+    larger when it is unpacked, or needs a filter, was not written by `save_store`.
+    """
+    packed = next((name for name, info in infos.items() if info.compress_type), "")
+    if packed:
+        raise _damaged_error(path, f"{packed} is compressed")
+    try:
+        metadata = json.loads(file.read(_METADATA))["metadata"]
+        arrays = {
+            name.removesuffix(".zarray"): about
+            for name, about in metadata.items()
+            if name.endswith("/.zarray")
+        }
+        filtered = [name for name, a in arrays.items() if a["compressor"] or a["filters"]]
+        sizes = {
+            name: np.dtype(about["dtype"]).itemsize * math.prod(about["chunks"])
+            for name, about in arrays.items()
+        }
+    except Exception as error:  # anything can be written there
+        raise _damaged_error(path, f"{_METADATA}: {type(error).__name__}") from error
+    if filtered:
+        raise _damaged_error(path, f"{filtered[0]} needs a filter")
+    for name, info in infos.items():
+        array, _, chunk = name.rpartition("/")
+        if not chunk.startswith(".") and info.file_size != sizes.get(f"{array}/", -1):
+            raise _damaged_error(path, f"{name} does not have the size of its array")
 
 
 def _damaged_error(path: Path, why: str) -> DamagedError:
@@ -201,7 +233,10 @@ def attributes_of(path: str | Path) -> dict[str, Any]:
     _check_file(path)
     try:
         with zipfile.ZipFile(path) as file:
-            content, checksum = file.read(_ATTRIBUTES), file.getinfo(_ATTRIBUTES).comment
+            info = file.getinfo(_ATTRIBUTES)
+            if info.compress_type:
+                raise ValueError
+            content, checksum = file.read(_ATTRIBUTES), info.comment
         attributes = json.loads(content)
     except FileNotFoundError as error:
         raise CubeError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,7 @@ from epilens.io.urls import check_local_path
 
 PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
 """End of a hidden name of a file that is being written; the list of files to appear together."""
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _TOGETHER_KINDS = (".bidsignore", ".html", ".json", ".md", ".tsv")
 """Ends of the names of files that are written together."""
 
@@ -84,7 +85,6 @@ def replace_file(path: str | Path) -> Generator[Path]:
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         yield hidden
         os.fsync(handle)
-        hidden.chmod(0o644)
         hidden.replace(path)
         fsync_folder(path.parent)
 
@@ -109,9 +109,10 @@ def _hidden_file(path: Path) -> Generator[tuple[Path, int]]:
 
 def _make_locked(path: Path) -> tuple[Path, int]:
     while True:
-        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
-        if try_lock(handle, Path(name)):
-            return Path(name), handle
+        hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+        handle = os.open(hidden, _NEW_FILE, 0o644)  # the system removes what umask forbids
+        if try_lock(handle, hidden):
+            return hidden, handle
         os.close(handle)  # somebody removed it before it was locked
 
 
@@ -145,7 +146,6 @@ def write_new(path: str | Path, text: str) -> bool:
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         hidden.write_bytes(text.encode("utf-8"))
         os.fsync(handle)
-        hidden.chmod(0o644)
         is_new = _link_new(hidden, path)
         fsync_folder(path.parent)
     return is_new
@@ -185,7 +185,6 @@ def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
             hidden, handle = stack.enter_context(_hidden_file(folder / name))
             hidden.write_bytes(content)
             os.fsync(handle)
-            hidden.chmod(0o644)
             hidden_names[name] = PurePosixPath(name).with_name(hidden.name).as_posix()
         write_atomically(folder / TOGETHER, json.dumps(hidden_names))
         _rename_all(folder, hidden_names)

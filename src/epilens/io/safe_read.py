@@ -70,6 +70,16 @@ def _checked(
     return path
 
 
+def real_path(path: Path) -> Path:
+    """The path without links; one that leads back to itself stays, where `resolve` fails."""
+    return Path(os.path.realpath(path))
+
+
+def what_is_missing(path: Path) -> str:
+    """What a message calls a path at which no file is found."""
+    return "a link that leads nowhere or to itself" if path.is_symlink() else "nothing"
+
+
 def is_plain_path(name: str) -> bool:
     r"""Whether a relative path stays inside the folder that it is joined to.
 

@@ -8,7 +8,11 @@ from pathlib import Path
 
 from epilens.core.errors import StorageError
 
-_URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+_SECRET = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/+)[^\s@]*@|([?&][\w.-]+=)[^\s&'\"]+")
+"""What precedes an @ in an address, and the values of its query: passwords, keys, signatures."""
+_NAMES_ONLY = ("abfs", "abfss", "ftp", "hdfs", "sftp", "smb", "ssh")
+"""Schemes in which a name before an @, without a password, is part of the address."""
 _WITHOUT_BUCKET = ("file", "local", "memory")
 _aliases: dict[str, str] = {}
 """URLs by the cache folder that stands for them in this process."""
@@ -25,15 +29,15 @@ def url_of(given: str | Path) -> str:
     match = _URL.fullmatch(str(given))
     if match is None or Path(f"{match[1]}:").exists():
         return ""
-    scheme, rest = match[1], match[2].rstrip("/")
+    scheme, rest = match[1].lower(), match[2].rstrip("/")
     _check_address(scheme, rest)
     return f"{scheme}:///{rest}" if scheme in ("file", "local") else f"{scheme}://{rest}"
 
 
 def _check_address(scheme: str, rest: str) -> None:
     """Refuse an invalid address without repeating it: it may contain a password."""
-    host = rest.partition("/")[0]
-    if "@" in host and ":" in host.partition("@")[0]:
+    before, at, _ = rest.rpartition("@")
+    if at and (":" in before or scheme not in _NAMES_ONLY):
         raise StorageError(
             f"{scheme}://…: expected credentials in the environment, found some in the address. "
             "Leave them out of it."
@@ -44,6 +48,17 @@ def _check_address(scheme: str, rest: str) -> None:
             f"{scheme}://…: expected an address such as {scheme}://bucket/folder, found one with "
             "nothing, empty parts, '..', or characters that are not allowed. Correct it."
         )
+
+
+def without_secrets(text: str) -> str:
+    """Remove credentials from addresses in a message.
+
+    Examples
+    --------
+    >>> without_secrets("https://me:pass@host/a.edf?sig=abc: expected a recording")
+    'https://…@host/a.edf?sig=… expected a recording'
+    """
+    return _SECRET.sub(lambda match: f"{match[1]}…@" if match[1] else f"{match[2]}…", text)
 
 
 def check_local_path(given: str | Path) -> None:

@@ -115,7 +115,7 @@ class ReadingStore:
         if not write_new(path, text):
             raise _conflict(reading.reader, reading.revision, reading.revision - 1)
         if reading.signed_on:
-            path.chmod(0o444)
+            path.chmod(path.stat().st_mode & 0o444)
         self._remove_old_drafts(reading.reader)
         return reading
 

@@ -226,7 +226,8 @@ def _create(folder: Path) -> bool:
 
 def _age_s(path: Path) -> float:
     try:
-        return time.time() - path.stat().st_mtime
+        # A time in the future, from a clock that was wrong, is no sign of life.
+        return abs(time.time() - path.stat().st_mtime)
     except OSError:
         return float("inf")
 

@@ -6,6 +6,7 @@ a slow one does not block the others.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import secrets
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,12 +23,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.review.errors import ConflictError, NotFoundError
 from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 
 _STATIC = files("epilens.review") / "static"
+_MOST_WAITING = 40
+"""Connections whose request has not arrived; the oldest is closed for a new one."""
+_REQUEST_S = 10.0
+"""Time in which the head of the first request must arrive."""
 _KINDS = {
     ".js": "text/javascript",
     ".css": "text/css",
@@ -178,11 +184,48 @@ def _listen(port: int) -> socket.socket:
     return listening
 
 
+class _Connection(H11Protocol):
+    """A connection that is closed if its request does not arrive in time.
+
+    uvicorn waits without limit for the first request. Connections that send none would use up
+    `limit_concurrency`, and the reviewer would be refused.
+    """
+
+    _waiting: ClassVar[dict[_Connection, asyncio.TimerHandle]] = {}
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Accept, and close the connection that has waited longest if there are too many."""
+        super().connection_made(transport)
+        if len(self._waiting) >= _MOST_WAITING:
+            oldest = next(iter(self._waiting))
+            oldest._end_wait()
+            oldest.transport.abort()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._end_wait()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Handle what has arrived; a complete request ends the wait."""
+        super().handle_events()
+        if self.cycle is not None:
+            self._end_wait()
+
+    def _wait(self) -> None:
+        self._waiting[self] = self.loop.call_later(_REQUEST_S, self.transport.abort)
+
+    def _end_wait(self) -> None:
+        if timer := self._waiting.pop(self, None):
+            timer.cancel()
+
+
 def _config(app: SecurityMiddleware) -> uvicorn.Config:
     """Return the settings; nothing is logged, because addresses contain patient codes."""
     return uvicorn.Config(
         app,
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from epilens.core.errors import DataError
-from epilens.io.safe_read import check_regular, read_bytes
+from epilens.io.safe_read import check_regular, read_bytes, real_path
 
 _COMPANIONS = {
     ".vhdr": (".eeg", ".dat", ".avg", ".vmrk"),
@@ -60,7 +60,7 @@ def check_files(path: Path) -> None:
     for name in _NAMED_FILES.findall(read_bytes(path, "the header", most=_MOST_HEADER_BYTES)):
         companion = path.parent / name.decode("utf-8", "replace").replace("\0", "")
         try:
-            same_folder = companion.parent.resolve() == path.parent.resolve()
+            same_folder = real_path(companion.parent) == real_path(path.parent)
             exists = companion.exists()
         except OSError:  # a name that is too long
             same_folder = exists = False

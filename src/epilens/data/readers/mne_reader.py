@@ -20,6 +20,7 @@ from epilens.data.onset import Event
 from epilens.data.readers.companions import check_files
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
+from epilens.io.safe_read import what_is_missing
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -132,8 +133,10 @@ def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = No
     units : those that sidecars state, by channel; used where the file states none.
     """
     if source is None or (isinstance(source, Path) and not source.exists()):
+        is_link = source is not None and source.is_symlink()
         raise DataError(
-            "expected the signal file, found only its sidecars. Finish the download.",
+            "expected the signal file, found "
+            f"{what_is_missing(source) if is_link else 'only its sidecars'}. Finish the download.",
             code="signal-missing",
         )
     raw, notes = _read_header(source) if isinstance(source, Path) else (source, [])
