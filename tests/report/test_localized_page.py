@@ -23,7 +23,8 @@ from epilens.localization import Request
 from epilens.localization.certainty import Caution
 from epilens.report import brain, payload, traces
 from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
-from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
+from epilens.report.localized import read_onset_list, read_resection, run_localize
+from epilens.report.marked import split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
 

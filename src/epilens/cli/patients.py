@@ -71,6 +71,9 @@ def localize(
     onset: Annotated[
         list[str] | None, typer.Option(help="Seconds from the file's start; once for every file.")
     ] = None,
+    onsets: Annotated[
+        Path | None, typer.Option(help="TSV with patient, run, onset_s, as a review writes it.")
+    ] = None,
     electrodes: Annotated[
         Path | None, typer.Option(help="TSV or CSV with name, x, y, z of the contacts.")
     ] = None,
@@ -82,7 +85,7 @@ def localize(
     ] = "",
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="Channel to leave out, or a TSV of them (name, status)."),
+        typer.Option(help="Channel to leave out (RK12), or a TSV of them, as a review writes it."),
     ] = None,
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
@@ -107,6 +110,7 @@ def localize(
     Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
     page's path.
     """
+    from epilens.core.errors import DataError
     from epilens.io.remote import writable
     from epilens.io.urls import join
     from epilens.localization import Request
@@ -114,19 +118,22 @@ def localize(
         read_onset_list,
         read_resection,
         run_localize,
-        split_names,
         split_source,
     )
+    from epilens.report.marked import marked_recordings, split_names
 
     source, recordings = split_source(given)
+    if onsets and onset:
+        raise DataError("localize: expected --onset or --onsets, found both. Give one of them.")
+    marked = marked_recordings(onsets, recordings, patient) if onsets else recordings
     request = Request(
-        patient=recordings,
+        patient=marked,
         model=source,
         onsets=read_onset_list(onset or ()),
         electrodes=electrodes,
         space=space,
         code=patient,
-        exclude=split_names(exclude or ()),
+        exclude=split_names(exclude or (), patient),
         plan=None if plan is None else settings_of(plan, None, None),
         resected=read_resection(resected),
         compare=compare or (),
@@ -200,6 +207,15 @@ def review(
     model: Annotated[
         list[Path] | None, typer.Option(help="A model, or a folder of models; repeatable.")
     ] = None,
+    electrodes: Annotated[
+        Path | None, typer.Option(help="TSV or CSV with name, x, y, z of one patient's contacts.")
+    ] = None,
+    space: Annotated[
+        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
+    ] = "",
+    resected: Annotated[
+        str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
+    ] = "",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
 ) -> None:
     """See traces, mark onsets, run, read and sign in the browser.
@@ -208,9 +224,12 @@ def review(
     it.
     """
     from epilens.data.discovery import cases_of
+    from epilens.report.localized import read_resection
+    from epilens.review.session import PatientFacts
     from epilens.review.start import review as serve
 
-    serve(cases_of(given, patient), out, model or (), port, typer.echo)
+    facts = PatientFacts.of(electrodes, space, read_resection(resected))
+    serve(cases_of(given, patient), out, model or (), port, typer.echo, facts)
 
 
 @model_app.command("list")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
+from epilens.data.contacts import meant_channels
 from epilens.data.non_contacts import why_no_contact
 from epilens.data.onset import Onset, OutsideError, find_onset
 from epilens.data.positions import montage_positions
@@ -82,10 +83,10 @@ def contacts_in(
     reader: RecordingReader, exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
     """Channels that are contacts by type and name; the others as rows."""
-    names, rows, unwanted = [], [], {name.strip().upper() for name in exclude}
+    names, rows, unwanted = [], [], meant_channels(exclude, reader.names)
     reasons = why_no_contact(reader.names, reader.kinds)
     for place, channel in enumerate(reader.names, start=1):
-        if channel.upper() in unwanted:
+        if channel in unwanted:
             note = EXCLUDED
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")

@@ -214,6 +214,20 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
     return Matches(frozenset(meant), tuple(unknown), tuple(ambiguous))
 
 
+def meant_channels(names: Iterable[str], channels: Sequence[str]) -> frozenset[str]:
+    """The channels that single names mean, as they are written or as people say them.
+
+    Examples
+    --------
+    >>> sorted(meant_channels(["ra3", "EEG RB 1-Ref"], ["EEG RA 03-Ref", "EEG RB 1-Ref", "RC1"]))
+    ['EEG RA 03-Ref', 'EEG RB 1-Ref']
+    """
+    typed = {name.strip().upper(): name for name in names}
+    exact = {channel for channel in channels if channel.upper() in typed}
+    others = [typed[name] for name in typed.keys() - {channel.upper() for channel in exact}]
+    return frozenset(exact | match_list(ContactList.of_names(others), channels).channels)
+
+
 def shaft_names(channels: Iterable[str]) -> frozenset[str]:
     """Shafts of channels, in capitals."""
     return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))

@@ -20,7 +20,7 @@ from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow, Note
 from epilens.data.bare_files import EXCLUDED, plain_run
 from epilens.data.bids import scan_patient
-from epilens.data.contacts import ContactList, match_list
+from epilens.data.contacts import meant_channels
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
 from epilens.data.onset import Onset
 from epilens.data.positions import place_contacts
@@ -137,12 +137,12 @@ class _Seizures:
 
     def check_excluded(self, exclude: Sequence[str]) -> None:
         """Refuse a channel to leave out that no recording has: it was meant to change something."""
-        channels = {name.upper() for name in self._channels}
+        channels = tuple(self._channels)
         for name in exclude if channels else ():
-            if name.strip().upper() not in channels:
+            if not meant_channels([name], channels):
                 raise DataError(
                     f"--exclude: expected a channel of the recordings, found {name!r}. "
-                    + _hint(name, tuple(self._channels))
+                    + _hint(name, channels)
                 )
 
     def leave_out(self, name: str, why: str, problem: str) -> None:
@@ -167,11 +167,10 @@ class _Seizures:
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
-    """Which channel was meant: `RA3` and `RA03` are what a page calls `EEG RA 03-Ref`."""
-    meant = match_list(ContactList.of_names([name]), names).channels
+    """Which channel was meant."""
     by_capitals = {channel.upper(): channel for channel in names}
     close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
-    like = min(meant) if meant else by_capitals[close[0]] if close else ""
+    like = by_capitals[close[0]] if close else ""
     return f"Did you mean {like!r}?" if like else f"Names are like {names[0]!r}."
 
 
@@ -291,7 +290,7 @@ def _without(run: SeizureRun, exclude: Sequence[str]) -> tuple[SeizureRun, list[
 def _wanted(
     channels: Sequence[str], exclude: Sequence[str], who: tuple[str, str]
 ) -> tuple[list[bool], list[AuditRow]]:
-    unwanted = {name.strip().upper() for name in exclude}
-    keep = [name.upper() not in unwanted for name in channels]
+    unwanted = meant_channels(exclude, channels)
+    keep = [name not in unwanted for name in channels]
     lost = [name for name, kept in zip(channels, keep, strict=True) if not kept]
     return keep, [AuditRow.of("channel", EXCLUDED, (*who, name)) for name in lost]

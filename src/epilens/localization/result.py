@@ -16,6 +16,7 @@ from epilens.core.errors import DataError, MethodError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
+from epilens.data.contacts import meant_channels
 from epilens.evidence.contact_features import NEEDS, features_shown, has_features
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, FALLBACK, Request
 from epilens.localization.anatomy import Anatomy, find_regions
@@ -86,6 +87,8 @@ class Localization(Evidence):
         if isinstance(which, int):
             return contacts.iloc[which]
         names = contacts["name"].tolist()
+        meant = meant_channels([which], names)
+        which = next(iter(meant)) if len(meant) == 1 else which
         if which not in names:
             raise DataError(
                 f"{self.patient}: expected one of {len(names)} contacts, found {which!r}. "

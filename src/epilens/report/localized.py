@@ -10,8 +10,7 @@ from typing import Any
 
 from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.sidecars import as_number, read_table, read_text
-from epilens.io.delimited import plain
+from epilens.data.sidecars import as_number, read_text
 from epilens.io.outputs import check_folder, check_writable
 from epilens.io.urls import url_of
 from epilens.localization import Request
@@ -55,7 +54,8 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
 def digests(given: Any) -> list[str]:
     """Of the files among what was given: of their size, beginning and end, which is quick."""
     sources = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
+    files = [source[0] if isinstance(source, tuple) else source for source in sources]
+    paths = dict.fromkeys(Path(file) for file in files if isinstance(file, str | Path))
     return [_digest(path) for path in paths if path.is_file()]
 
 
@@ -127,28 +127,6 @@ def read_onset_list(given: Sequence[str]) -> list[float]:
             )
         onsets_s.append(onset_s)
     return onsets_s
-
-
-def split_names(given: Sequence[str]) -> list[str]:
-    """Names that were given one by one or with commas; a table of channels gives its bad ones."""
-    pieces = [name.strip() for text in given for name in text.split(",") if name.strip()]
-    tables = {piece for piece in pieces if Path(piece).suffix.lower() == ".tsv"}
-    names = (_bad_channels(Path(piece)) if piece in tables else [piece] for piece in pieces)
-    return [name for group in names for name in group]
-
-
-def _bad_channels(path: Path) -> list[str]:
-    """Channels whose status is bad in a table (name, status); all, if it has no status."""
-    if not path.is_file():
-        raise DataError(f"{path}: expected a table of channels, found nothing. Check the path.")
-    table = read_table(path)
-    if "name" not in table:
-        raise DataError(
-            f"{path}: expected a column name, found {', '.join(table.columns)}. Is it the right "
-            "table?"
-        )
-    rows = table if "status" not in table else table[table["status"].str.lower() == "bad"]
-    return [plain(name) for name in rows["name"] if name]
 
 
 def read_resection(given: str) -> str | None:

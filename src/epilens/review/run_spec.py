@@ -14,6 +14,7 @@ from epilens.review.documents import Document
 from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker
 from epilens.review.runs import RecordingOnsets, RunInputs
+from epilens.review.session import PatientFacts
 
 
 class RunSpec(Document):
@@ -26,6 +27,8 @@ class RunSpec(Document):
     """File and onset; None: the onset of the file or its dataset."""
     names: tuple[tuple[str, str], ...]
     """File and its name in tables and addresses."""
+    facts: PatientFacts = PatientFacts()
+    """Positions and resection."""
 
     def request(self) -> Request:
         """Return the request for `localize`."""
@@ -34,6 +37,9 @@ class RunSpec(Document):
             model=self.source or None,
             code=self.inputs.patient,
             exclude=self.inputs.exclude,
+            electrodes=self.facts.electrodes or None,
+            space=self.facts.space,
+            resected=self.facts.resected or None,
         )
 
     def hide_files(self, text: str) -> str:
@@ -44,7 +50,9 @@ class RunSpec(Document):
         return text
 
 
-def make_run_spec(case: Case, marks: PatientMarks, ranker: Ranker) -> RunSpec:
+def make_run_spec(
+    case: Case, marks: PatientMarks, ranker: Ranker, facts: PatientFacts | None = None
+) -> RunSpec:
     """Return the specification of a run of a patient with its current marks.
 
     Recordings without a mark keep the onset of their file or dataset. Recordings of a dataset that
@@ -65,6 +73,7 @@ def make_run_spec(case: Case, marks: PatientMarks, ranker: Ranker) -> RunSpec:
         exclude=tuple(sorted(marks.bad)),
         choice=ranker.id,
         title=ranker.title,
+        facts=(facts := facts or PatientFacts()).digest,
     )
     key = _key(inputs, ranker, [file for file, _, _ in used])
     return RunSpec(
@@ -72,6 +81,7 @@ def make_run_spec(case: Case, marks: PatientMarks, ranker: Ranker) -> RunSpec:
         source=ranker.source,
         onsets=tuple((str(path), at) for _, path, onsets_s in used for at in onsets_s or (None,)),
         names=tuple((str(path), file.name) for file, path, _ in used),
+        facts=facts,
     )
 
 

@@ -47,6 +47,8 @@ class RunInputs(Document):
     choice: str = ""
     """Id of the method or model."""
     title: str = ""
+    facts: str = ""
+    """Digest of given positions and of a given resection; empty: none were given."""
     key: str = ""
     """Digest of everything that determines the result."""
 
@@ -245,6 +247,8 @@ def describe_differences(old: RunInputs, new: RunInputs, titles: Mapping[str, st
         for file in dict.fromkeys((*before, *after))
         if before.get(file) != after.get(file)
     ]
+    if old.facts != new.facts:
+        changes.append("other electrode positions or another resection were given")
     names = tuple(dict.fromkeys((*old.exclude, *new.exclude)))
     short = dict(zip(names, short_names(names), strict=True))
     changes += [f"{short[name]} is excluded" for name in names if name not in old.exclude]

@@ -63,7 +63,8 @@ class Service:
 
     def run_spec(self, code: str, ranker: Ranker) -> RunSpec:
         """Return the specification of a run with the current marks."""
-        return make_run_spec(self.session.case(code), self.mark_store.read(code), ranker)
+        marks, facts = self.mark_store.read(code), self.session.facts
+        return make_run_spec(self.session.case(code), marks, ranker, facts)
 
     def start(self, code: str, choice: object) -> ReviewRun:
         """Start a run, unless this patient has one that is running."""

@@ -19,7 +19,7 @@ from epilens.review.mark_store import MarkStore
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page
 from epilens.review.service import Service
-from epilens.review.session import Session, open_session
+from epilens.review.session import PatientFacts, Session, open_session
 from epilens.review.traces import trace_routes
 
 
@@ -58,13 +58,18 @@ def make_review(session: Session, port: int = 0) -> LocalServer:
 
 
 def review(
-    cases: Sequence[Case], out: Path, models: Sequence[Path], port: int, echo: Callable[[str], None]
+    cases: Sequence[Case],
+    out: Path,
+    models: Sequence[Path],
+    port: int,
+    echo: Callable[[str], None],
+    facts: PatientFacts | None = None,
 ) -> None:
     """Serve until the user stops it; only one process may use the folder at a time."""
     if find_spec("tsdownsample") is None:
         raise EpilensError(
             "review: expected the package tsdownsample, found none. Install epilens[review]."
         )
-    session = open_session(cases, out, models)
+    session = open_session(cases, out, models, facts)
     with lock_folder(session.out):
         make_review(session, port).serve(echo)
