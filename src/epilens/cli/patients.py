@@ -75,10 +75,10 @@ def localize(
         Path | None, typer.Option(help="TSV with patient, run, onset_s, as a review writes it.")
     ] = None,
     electrodes: Annotated[
-        Path | None, typer.Option(help="TSV or CSV with name, x, y, z of the contacts.")
+        Path | None, typer.Option(help="Positions: BIDS, 3D Slicer, iELVis, Brainstorm, CSV.")
     ] = None,
     space: Annotated[
-        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
+        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152, LPS.")
     ] = "",
     patient: Annotated[
         str, typer.Option(help="Code of the patient, where files do not say: letters and digits.")

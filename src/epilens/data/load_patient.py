@@ -45,7 +45,7 @@ class Given:
     onsets_s: tuple[float | None, ...] = ()
     """Seconds from the start of each file, in the order of the files; None: what the file says."""
     electrodes: Path | None = None
-    """electrodes.tsv (or .csv) with name, x, y, z."""
+    """Positions of the contacts: electrodes.tsv, or a file of another tool."""
     space: str = ""
     """Coordinate system of the electrodes; empty: what coordsystem.json next to them says."""
     patient: str = ""

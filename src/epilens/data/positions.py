@@ -14,7 +14,8 @@ import pandas as pd
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact
-from epilens.data.sidecars import as_number, read_json, read_table
+from epilens.data.electrode_files import read_electrode_file
+from epilens.data.sidecars import as_number
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -120,21 +121,8 @@ def known_space(text: str) -> str:
 
 
 def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, list[AuditRow]]:
-    """Positions from a table with name, x, y, z and the coordsystem.json next to it."""
-    if not path.exists():
-        raise DataError(f"{path}: expected a table of electrodes, found nothing. Check the path.")
-    table = read_table(path, "," if path.suffix.lower() == ".csv" else "\t")
-    missing = [column for column in ("name", "x", "y", "z") if column not in table]
-    if missing:
-        raise DataError(
-            f"{path}: expected columns name, x, y, z, found {', '.join(table.columns)}. Add "
-            f"{', '.join(missing)}."
-        )
-    coordsystem = path.with_name(re.sub(r"electrodes\.\w+$", "coordsystem.json", path.name))
-    fields = read_json(coordsystem) if coordsystem != path and coordsystem.exists() else {}
-    if space:
-        fields = fields | {"iEEGCoordinateSystem": space}
-    return read_positions(table, fields, patient)
+    """Positions of a file of BIDS or of another tool, in RAS axes."""
+    return read_positions(*read_electrode_file(path, space), patient)
 
 
 def place_contacts(

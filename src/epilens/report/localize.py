@@ -58,7 +58,8 @@ def localize(
     onsets : floats
         Seconds from the start of each recording; default: from annotations or events.tsv.
     electrodes, space : path, str
-        Table with name, x, y, z, and its coordinate system.
+        Positions of the contacts (BIDS table, 3D Slicer, iELVis, Brainstorm, CSV), and their
+        coordinate system where the file does not state it.
     code : str
         Code of the patient where the recordings contain none: letters and digits.
     exclude : names
