@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,7 +23,8 @@ from epilens.io.delimited import to_tsv
 from epilens.localization import Request
 from epilens.localization.certainty import Caution
 from epilens.report import brain, payload, traces
-from epilens.report.derivative import as_tsv, cell, sidecar, write_derivative
+from epilens.report.bids_text import cell
+from epilens.report.derivative import as_tsv, sidecar, write_derivative
 from epilens.report.localized import read_onset_list, read_resection, run_localize
 from epilens.report.marked import split_names
 from epilens.report.markup import as_data
@@ -270,6 +272,14 @@ def test_another_dataset_is_never_written_into(tmp_path):
         write_report(usual(), tmp_path)
 
 
+def text_of(path):
+    """All text of a file, of a workbook's parts too."""
+    if path.suffix != ".xlsx":
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    with zipfile.ZipFile(path) as book:
+        return "".join(book.read(name).decode() for name in book.namelist())
+
+
 def test_the_command_writes_page_and_table(tmp_path, capfd):
     from new_patients import CONTACTS, write_edf
 
@@ -279,11 +289,7 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
     )
     written = run_localize(request, tmp_path / "out")
     assert written == tmp_path / "out" / "sub-P1.html"
-    everything = "".join(
-        p.read_text(encoding="utf-8").lower()
-        for p in (tmp_path / "out").rglob("*.*")
-        if p.is_file()
-    )
+    everything = "".join(map(text_of, (tmp_path / "out").rglob("*.*"))).lower()
     for name in ("mustermann", "erika", "mrn4711", "dr_who", str(tmp_path).lower()):
         assert name not in everything
     assert "localizing" in capfd.readouterr().err

@@ -10,7 +10,8 @@ from epilens.bids_app.participants import ParticipantRecord, left_out, write_lef
 from epilens.core.errors import DataError
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output, write_atomically
-from epilens.report.derivative import DISCLAIMER, KIND
+from epilens.report.bids_text import DISCLAIMER
+from epilens.report.derivative import KIND
 from epilens.report.markup import as_text
 from epilens.review.pages import index, list_reports, read_summary
 

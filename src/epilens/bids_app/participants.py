@@ -28,7 +28,7 @@ from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
 from epilens.plan import Runtime
-from epilens.report.derivative import files_of, write_dataset_files
+from epilens.report.derivative import files_of, remove_results, write_dataset_files
 from epilens.review.marks import PatientMarks
 from epilens.review.rankers import Ranker, list_rankers, model_ranker
 from epilens.review.run_spec import RunSpec, make_run_spec
@@ -147,8 +147,7 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     def write_record(self, record: ParticipantRecord) -> ParticipantRecord:
         """Write the record; after a failure, remove the result of an earlier command."""
         if record.kind == "failed" and (earlier := self.record) and earlier.kind == "done":
-            for name in files_of(self.patient):
-                (self.out / name).unlink(missing_ok=True)
+            remove_results(self.patient, self.out)
         text = json.dumps(asdict(record), ensure_ascii=False) + "\n"
         write_atomically(self._record_file, text)
         return record

@@ -25,7 +25,7 @@ from epilens.io.urls import check_local_path
 PARTIAL, TOGETHER = ".epilens-partial", ".epilens-together"
 """End of a hidden name of a file that is being written; the list of files to appear together."""
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
-_TOGETHER_KINDS = (".bidsignore", ".html", ".json", ".md", ".tsv")
+_TOGETHER_KINDS = (".bidsignore", ".html", ".json", ".md", ".tsv", ".xlsx")
 """Ends of the names of files that are written together."""
 
 

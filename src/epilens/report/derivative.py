@@ -5,9 +5,7 @@ BIDS has no suffix for ranked contacts; as the specification advises, `.bidsigno
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,8 @@ import epilens
 from epilens.io.atomic import load_json
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import locked_output, write_together
+from epilens.report.bids_text import DISCLAIMER, as_json, cell
+from epilens.report.planning import planning_files, planning_folder
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 KIND = "localized patients"
 READ = "FileDigests"
 """Key of the sidecar."""
-DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
 
 
 def write_derivative(
@@ -36,11 +35,13 @@ def write_derivative(
     """
     name, table, table_sidecar = files_of(localized.patient)
     about = sidecar(localized) | {READ: list(read)}
-    files = _dataset_files(out) | {table: as_tsv(localized).encode(), table_sidecar: _json(about)}
+    files = _dataset_files(out) | {table: as_tsv(localized).encode(), table_sidecar: as_json(about)}
     if page is not None:
         files[name] = page.encode()
+    files |= planning_files(localized)
     with locked_output(out, KIND, wait_s=60):
         write_together(out, files)
+        _remove_planning(localized.patient, out, keep=files)
     return out / table
 
 
@@ -48,6 +49,20 @@ def files_of(patient: str) -> tuple[str, str, str]:
     """Page, table and the table's sidecar of a patient, from the derivative's folder."""
     stem = f"{patient}/ieeg/{patient}_desc-epilens_contacts"
     return f"{patient}.html", f"{stem}.tsv", f"{stem}.json"
+
+
+def remove_results(patient: str, out: Path) -> None:
+    """Remove what an earlier command wrote for a patient."""
+    for name in files_of(patient):
+        (out / name).unlink(missing_ok=True)
+    _remove_planning(patient, out)
+
+
+def _remove_planning(patient: str, out: Path, keep: Collection[str] = ()) -> None:
+    """Remove files for planning tools of an earlier result, e.g. one with other positions."""
+    for path in (out / planning_folder(patient)).glob(f"{patient}_*"):
+        if path.relative_to(out).as_posix() not in keep:
+            path.unlink()
 
 
 def read_before(patient: str, out: Path) -> set[str]:
@@ -68,7 +83,7 @@ def write_dataset_files(out: Path) -> None:
 def _dataset_files(out: Path) -> dict[str, bytes]:
     """Files of a derivative that belong to no patient."""
     files = {
-        "dataset_description.json": _json(
+        "dataset_description.json": as_json(
             {
                 "Name": "EpiLENS: contacts ranked by how much they look like the epileptogenic "
                 "zone",
@@ -80,7 +95,7 @@ def _dataset_files(out: Path) -> dict[str, bytes]:
             }
         ),
         ".bidsignore": b"*_contacts.tsv\n*_contacts.json\n*.html\n"
-        b"participants_left_out.tsv\ngroup_*\n",
+        b"participants_left_out.tsv\ngroup_*\nsub-*/planning\n",
     }
     return files if (out / "README.md").exists() else files | {"README.md": _README.encode()}
 
@@ -92,6 +107,10 @@ _README = f"""# EpiLENS: localized patients
 For every patient there is a page (`sub-….html`, opens in any browser, needs no network) and a table
 of ranked contacts (`sub-…/ieeg/sub-…_desc-epilens_contacts.tsv`) whose columns the JSON file next
 to it explains. `epilens view` shows the pages of all patients with an index.
+
+`sub-…/planning` has the same contacts, with score and probability, for other tools: 3D Slicer
+markups (`.mrk.json`, if contacts have positions), a workbook (`.xlsx`), and an electrodes table
+with its coordinate system.
 """
 
 
@@ -100,21 +119,6 @@ def as_tsv(localized: Localization) -> str:
     header = [column.name for column in localized.columns]
     rows = [[cell(column.values[c]) for column in localized.columns] for c in localized.order]
     return to_tsv(header, rows)
-
-
-def cell(value: Any) -> str:
-    """A value as BIDS writes it: numbers to four digits, `n/a` for nothing.
-
-    Examples
-    --------
-    >>> cell(None), cell(0.123456), cell(3.0), cell("A1")
-    ('n/a', '0.1235', '3', 'A1')
-    """
-    if value is None or value == "":
-        return "n/a"
-    if isinstance(value, float):
-        return "n/a" if math.isnan(value) else f"{value:.4f}".rstrip("0").rstrip(".")
-    return str(value)
 
 
 def sidecar(localized: Localization) -> dict[str, Any]:
@@ -145,7 +149,3 @@ def sidecar(localized: Localization) -> dict[str, Any]:
         if column.units:
             tree[column.name]["Units"] = column.units
     return tree
-
-
-def _json(tree: Any) -> bytes:
-    return (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode()

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import epilens
 from epilens.localization.result import Localization
-from epilens.report.derivative import DISCLAIMER, write_derivative
+from epilens.report.bids_text import DISCLAIMER
+from epilens.report.derivative import write_derivative
 from epilens.report.markup import as_data, as_text, policy
 from epilens.report.payload import payload
 from epilens.report.pdf import sheet_rules

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from epilens.core.console import say
 from epilens.io.outputs import write_bytes_atomically
-from epilens.report.derivative import DISCLAIMER
+from epilens.report.bids_text import DISCLAIMER
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 LONGEST_S = 120

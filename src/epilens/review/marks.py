@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from epilens.data.channel_suggestions import What
 from epilens.data.onset import APART_S
 from epilens.data.sidecars import natural
-from epilens.report.derivative import DISCLAIMER
+from epilens.report.bids_text import DISCLAIMER
 from epilens.review.documents import Count, Document, Text, expecting, refusal
 
 ABOUT = f"Onsets and bad contacts marked by a person. {DISCLAIMER}"

@@ -21,7 +21,7 @@ from epilens.core.errors import DataError
 from epilens.core.html_repr import SIMULATED
 from epilens.data.contacts import short_names
 from epilens.data.sidecars import natural
-from epilens.report.derivative import DISCLAIMER
+from epilens.report.bids_text import DISCLAIMER
 from epilens.report.markup import as_text
 from epilens.review.security import FOREIGN, OWN
 from epilens.review.server import LocalServer, html_response

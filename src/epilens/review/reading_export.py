@@ -14,7 +14,7 @@ import epilens
 from epilens.data.contacts import short_names
 from epilens.io.atomic import write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.report.derivative import DISCLAIMER, cell
+from epilens.report.bids_text import DISCLAIMER, cell
 from epilens.report.markup import as_text
 from epilens.review.agreement import Agreement, measure_agreement
 from epilens.review.reading_store import ReadingStore

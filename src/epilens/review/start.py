@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from epilens.core.errors import EpilensError
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
-from epilens.report.derivative import DISCLAIMER
+from epilens.report.bids_text import DISCLAIMER
 from epilens.review.mark_store import MarkStore
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page
