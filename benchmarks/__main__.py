@@ -24,9 +24,10 @@ QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "metho
 QUICK += ("resampling", "localize", "checking", "contact_features")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
-LONG += ("background", "plausibility", "sensitivity")
+LONG += ("background", "plausibility", "recorded_candidates", "sensitivity")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "kills", "scale", "soak")
 WITH_ARGUMENTS += ("labels", "transfer", "background", "plausibility", "sensitivity")
+WITH_ARGUMENTS += ("recorded_candidates",)
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import real, recorded
+from benchmarks import real, recorded, recorded_candidates, sensitivity
 
 import epilens
 from epilens.core.errors import ModelError
@@ -141,6 +141,34 @@ def test_a_model_is_evaluated_on_a_file_of_features(tmp_path, monkeypatch, capsy
     assert "| `model` |" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="expected two files, found 1"):
         real.measure(str(fit), "--model", str(folder))
+
+
+def test_a_candidate_that_shrinks_towards_nothing_is_the_lens_as_it_is(tmp_path):
+    patients = list(real.read(features_file(tmp_path)).values())
+    nothing = recorded_candidates.shrunk(0.0, np.zeros(99))
+    *others, last = patients
+    usual = recorded_candidates.as_it_is(others, last)
+    assert np.corrcoef(usual, nothing(others, last))[0, 1] > 0.999
+    assert recorded_candidates.judge(recorded_candidates.pairwise, patients)[:, 0].mean() > 0.9
+    assert recorded_candidates.judge(recorded_candidates.by_clarity, patients)[:, 0].mean() > 0.9
+
+
+def test_scores_do_not_depend_on_gain_and_little_on_rate():
+    x = np.random.default_rng(0).normal(size=(8, 72 * 500))
+    x[2, 36 * 500 :] *= 3
+    seizure = sensitivity.Seizure(x, 500.0, -36.0, 60.0)
+    names = tuple(f"A{i}" for i in range(1, 9))
+    usual, louder, faster = (
+        sensitivity.scores_of(sensitivity.Patient(names, (one,)))
+        for one in (
+            seizure,
+            sensitivity.Seizure(7 * x, 500.0, -36.0, 60.0),
+            sensitivity.at_rate(1000.0)(seizure),
+        )
+    )
+    np.testing.assert_allclose(usual, louder, atol=1e-3)
+    assert np.corrcoef(usual, faster)[0, 1] > 0.95
+    assert usual.argmax() in (1, 2, 3)  # the contact that changes, or a neighbour
 
 
 @pytest.mark.skipif(not real.DEFAULT.exists(), reason="the published features are not here")
