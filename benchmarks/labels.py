@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
 from epilens.data.contacts import along_shafts
-from epilens.data.labels import as_flag
+from epilens.data.flags import as_flag
 from epilens.data.sidecars import datasets_in, read_table
 from epilens.simulation.patients import SimulatedPatient
 
@@ -97,7 +97,7 @@ def _channels(folder: Path) -> pd.DataFrame:
 
 
 def _flag(text: str) -> bool:
-    return text != "preserved" and bool(as_flag(text))
+    return bool(as_flag(text))
 
 
 def _annotated(table: pd.DataFrame) -> PatientLabels:

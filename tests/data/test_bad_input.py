@@ -119,7 +119,7 @@ def test_a_damaged_dataset_in_a_folder_is_said_so(cohort_folder):
 
 
 def test_a_tree_that_is_all_interictal_says_so(tmp_path):
-    write_tree(tmp_path, runs=["01", "02"], task="interictal")
+    write_tree(tmp_path, runs=["01", "02"], task="interictal", events=[])
     sentence = r"expected runs of seizures .*found interictal ones only \(2 × task-interictal\)"
     with pytest.raises(DataError, match=sentence):
         read_bids(tmp_path)
@@ -129,12 +129,12 @@ def test_a_tree_that_is_all_interictal_says_so(tmp_path):
 
 def test_a_tree_of_other_tasks_is_not_called_interictal(tmp_path):
     with pytest.raises(DataError, match=r"found others only \(1 × task-rest\)"):
-        read_bids(write_tree(tmp_path, task="rest"))
+        read_bids(write_tree(tmp_path, task="rest", events=[(40.0, "onset")]))
 
 
 def test_a_tree_with_one_seizure_that_cannot_be_used_is_not_called_interictal(tmp_path):
     write_tree(tmp_path, events=[])
-    write_run(tmp_path, run="02", task="interictal")
+    write_run(tmp_path, run="02", task="interictal", events=[])
     with pytest.raises(DataError, match="means a seizure onset"):
         read_bids(tmp_path)
 

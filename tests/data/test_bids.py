@@ -323,10 +323,22 @@ def test_reading_a_run_without_its_signal_is_an_audit_row(tmp_path):
 @pytest.mark.parametrize("task", ["interictal", "rest", "preictal", "postictal", "nonictal"])
 def test_a_run_that_is_no_seizure_is_an_audit_row(tmp_path, task):
     write_tree(tmp_path)
-    write_run(tmp_path, task=task, kind=None)
+    write_run(tmp_path, task=task, kind=None, events=[(40.0, "start"), (50.0, "eyes closed")])
     recordings = read_bids(tmp_path)
     assert len(recordings) == 1
     assert codes(recordings, what="run") == ["task"]
+    assert [row.effect for row in recordings.rows if row.what == "run"] == ["excluded"]
+
+
+@pytest.mark.parametrize("task", ["rest", "sleep", "interictal"])
+def test_a_run_of_any_task_whose_events_name_a_seizure_is_used_with_a_note(tmp_path, task):
+    write_tree(tmp_path)
+    write_run(tmp_path, task=task, kind=None)
+    recordings = read_bids(tmp_path)
+    assert len(recordings) == 2
+    [row] = [row for row in recordings.rows if row.what == "run"]
+    assert (row.effect, row.code) == ("noted", "task")
+    assert f"task is {task}; seizures that its events name: 1" in row.why
 
 
 @pytest.mark.parametrize("task", ["ictal", "seizure", "sz", "Ictal", "szSpontaneous"])
@@ -402,7 +414,8 @@ def test_a_table_that_is_written_is_read_back(rows):
     with tempfile.TemporaryDirectory() as here:
         path = write_tsv(Path(here) / "t.tsv", [{"a": a, "b": b} for a, b in rows])
         found = read_table(path).to_numpy().tolist()
-    missing = {"n/a", "na", "nan", "none"}
+    missing = {"n/a", "na", "nan", "none", "n.a.", "n.a", "n\\a", "#n/a", "<na>", "null", "nil"}
+    missing |= {"-", "--", ".", "missing", "(n/a)"}
     assert found == [["" if cell.lower() in missing else cell for cell in row] for row in rows]
 
 

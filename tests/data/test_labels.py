@@ -161,13 +161,16 @@ def test_channels_without_a_value_are_counted_in_a_note():
     assert [row.why for row in found.rows] == ["2 channels have no value in soz; counted as NEZ"]
 
 
-def test_a_cell_that_is_neither_yes_nor_no_is_named(tmp_path):
-    rows = [row | {"soz": "perhaps"} for row in channel_rows()]
-    write_tree(tmp_path, channels=rows)
-    with pytest.raises(
-        DataError, match=r"sub-01 'A1', column soz: .*found another text.* Mend this cell"
-    ):
-        read_bids(tmp_path)
+def test_a_column_that_is_unreadable_is_absent_with_a_note_of_its_values(tmp_path):
+    values = {"A1": "maybe", "A2": "2", "A3": "ask Anna", "A4": "yes"}
+    rows = channel_rows(ez=[], soz=values, resected={"A1": "yes", "A2": "no"})
+    recordings = read_bids(write_tree(tmp_path, channels=rows))
+    [patient] = recordings.patients
+    assert (patient.soz, patient.ez) == (None, {"A1"})
+    [why] = [row.why for row in recordings.rows if "neither yes nor no" in row.why]
+    assert "column soz of channels.tsv" in why
+    assert "(2, maybe, yes and 1 other text); this label is absent" in why
+    assert "Anna" not in recordings.audit.to_csv()
 
 
 def test_electrodes_without_names_do_not_stop_the_reading(tmp_path):
@@ -240,7 +243,7 @@ def test_a_choice_joins_what_two_sources_say(tmp_path):
     write_tree(tmp_path, channels=rows)
     assert ez_of(tmp_path, plan=with_choice("both")) == {"A2"}
     assert ez_of(tmp_path, plan=with_choice("resected")) == {"A2", "A3"}
-    assert ez_of(tmp_path) == {"A1", "A2"}  # as before: the first source decides
+    assert ez_of(tmp_path) == {"A1", "A2", "A3"}
 
 
 @pytest.mark.parametrize("which", ["resected", "both"])

@@ -198,7 +198,7 @@ def test_interictal_hup_runs_are_audit_rows():
         for path in (HUP / patient).glob("**/*_task-interictal_*_ieeg.json")
     }
     assert len(rows) == len(on_disk) > 0
-    assert {row["why"] for row in rows} == {"task is interictal, not a seizure"}
+    assert {row["why"] for row in rows} == {"task is interictal, not a seizure; no event names one"}
 
 
 def test_hup_patients_with_another_outcome_are_audit_rows():

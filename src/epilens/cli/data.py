@@ -102,19 +102,22 @@ def cohort(
 
     And what is left out, each with its reason. Sidecar files are enough: no signal is read.
     """
-    from epilens.data.bids import read_cohort
+    from epilens.data.bids import survey_cohort
     from epilens.data.cohort import cohort_summary
     from epilens.report.cohort import print_cohort, write_audit
 
     settings = settings_of(plan, labels, onsets)
-    parts = read_cohort(roots, dataset, settings)
+    parts = survey_cohort(roots, dataset, settings)
     if audit is not None:
         write_audit(parts, audit)
     if as_json:
         typer.echo(json.dumps(cohort_summary(parts), indent=1, ensure_ascii=False))
     else:
         print_cohort(cohort_summary(parts))
-    next_step("epilens describe {} --out CUBES", roots[0])
+    if any(part.patients for part in parts):
+        next_step("epilens describe {} --out CUBES", roots[0])
+    else:
+        next_step("epilens onset FILE, then epilens cohort {} --onsets TABLE", roots[0])
 
 
 @app.command()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -12,12 +14,14 @@ from epilens.core.errors import DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.provenance import digest_of
 from epilens.data.audit import AuditRow, audit_frame
+from epilens.data.contents import advice, contents_of, task_of
 from epilens.data.datasets import DATASETS, Dataset, recognise
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.run_onsets import Onsets, states_seizure
 from epilens.data.runs import runs_among
-from epilens.data.scan import Onsets, Patient, Scan
-from epilens.data.sidecars import BidsTree, datasets_in, natural
+from epilens.data.scan import Patient, Scan
+from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
 from epilens.io.safe_read import real_path
 from epilens.plan import Plan
 
@@ -35,6 +39,10 @@ class Recordings:
         self.patients = tuple(patients)
         self.plan = plan
         self._rows = list(rows)
+        self.surveyed = self.patients
+        """With the patients without a usable seizure, where `survey_cohort` looked for them."""
+        self.contents: tuple[dict[str, Any], ...] = ()
+        """Tasks of the recordings, where `survey_cohort` counted them."""
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -146,12 +154,15 @@ def read_bids(
     patients = scan.patients()
     if not patients:
         _refuse_without_seizures(tree, row)
-        raise DataError(
-            f"{tree.root}: expected at least one patient with a usable seizure, found none among "
-            f"{len(tree.participants)} ({_most_common(scan.rows)}). Is {row.name!r} the right "
-            "dataset?"
-        )
+        raise _no_patients(tree, row, scan.rows)
     return Recordings(_title(tree), patients, scan.rows, plan)
+
+
+def _no_patients(tree: BidsTree, row: Dataset, rows: list[AuditRow]) -> DataError:
+    return DataError(
+        f"{tree.root}: expected at least one patient with a usable seizure, found none among "
+        f"{len(tree.participants)} ({_most_common(rows)}). Is {row.name!r} the right dataset?"
+    )
 
 
 def _title(tree: BidsTree) -> str:
@@ -174,24 +185,65 @@ def read_cohort(
     dataset, plan
         As for `read_bids`.
     """
+    return [read_bids(folder, dataset, plan) for folder in _dataset_folders(roots)]
+
+
+def _dataset_folders(roots: str | Path | Iterable[str | Path]) -> list[Path]:
     given = [roots] if isinstance(roots, str | Path) else list(roots)
     once: dict[Path, Path] = {}
     for folder in (folder for root in given for folder in datasets_in(Path(root))):
         once.setdefault(real_path(folder), folder)
-    return [read_bids(folder, dataset, plan) for folder in once.values()]
+    return list(once.values())
+
+
+def survey_cohort(
+    roots: str | Path | Iterable[str | Path],
+    dataset: str | None = None,
+    plan: Plan | None = None,
+) -> list[Recordings]:
+    """What datasets contain, with or without seizures; parameters as for `read_cohort`.
+
+    Patients without a usable seizure are in `surveyed`, with the channels and labels of all their
+    recordings; `contents` counts the recordings by task.
+    """
+    return [_survey(folder, dataset, plan or Plan()) for folder in _dataset_folders(roots)]
+
+
+def _survey(root: Path, dataset: str | None, plan: Plan) -> Recordings:
+    tree = BidsTree(root)
+    row = recognise(tree.description) if dataset is None else DATASETS[dataset]
+    scan = Scan(tree, row, plan)
+    patients = scan.patients()
+    if not patients and any(row.is_ictal(run.entity("task")) for run in _runs(tree)):
+        raise _no_patients(tree, row, scan.rows)
+    others = [patient for patient in scan.without_seizure() if patient.channels]
+    if not patients and not others:
+        raise _no_patients(tree, row, scan.rows)
+    contents = contents_of(tree)
+    rows = [*scan.rows, *([] if patients else [advice(contents)])]
+    recordings = Recordings(_title(tree), patients, rows, plan)
+    listed = sorted([*patients, *others], key=lambda patient: natural(patient.name))
+    recordings.surveyed = tuple(listed)
+    recordings.contents = tuple(asdict(part) for part in contents)
+    return recordings
+
+
+def _runs(tree: BidsTree) -> list[BidsFile]:
+    return [run for name in tree.folders for run in runs_among(tree.subject_files(name), name)[0]]
 
 
 def _refuse_without_seizures(tree: BidsTree, row: Dataset) -> None:
-    """One sentence for a tree in which no run is of a seizure."""
-    runs = [run for name in tree.folders for run in runs_among(tree.subject_files(name), name)[0]]
-    tasks = Counter(run.entity("task") for run in runs)
-    if not runs or any(map(row.is_ictal, tasks)):
+    """One message for a tree in which no run is a seizure, and no event names one."""
+    runs = _runs(tree)
+    if not runs or any(states_seizure(tree, row, run) for run in runs):
         return
-    named = ", ".join(f"{n} × task-{task}" for task, n in tasks.most_common(3))
-    kind = "interictal ones" if all("interictal" in task.lower() for task in tasks) else "others"
+    named = ", ".join(f"{n} × {task}" for task, n in Counter(map(task_of, runs)).most_common(3))
+    tasks = {run.entity("task").lower() for run in runs}
+    kind = "interictal ones" if all("interictal" in task for task in tasks) else "others"
     raise DataError(
-        f"{tree.root}: expected runs of seizures (task-ictal), found {kind} only ({named}). EZ "
-        "scores are made of seizures: give a dataset that has some."
+        f"{tree.root}: expected runs of seizures (task-ictal, or events that name a seizure), "
+        f"found {kind} only ({named}). EpiLENS ranks contacts from seizures: give a dataset that "
+        "has some, or onsets with --onsets. epilens cohort shows its channels and labels."
     )
 
 

@@ -23,7 +23,7 @@ _COUNTS = ["seizures", "seizures_excluded", "channels", "ez_channels", "channels
 
 
 def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
-    """Counts as one JSON-ready object: total, centers, patients, excluded, noted.
+    """Counts as one JSON-ready object: contents, total, centers, patients, excluded, noted.
 
     `ez_channels` is None where no label is known; shares are of channels with known labels.
     """
@@ -32,6 +32,7 @@ def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
     audit = pd.concat([part.audit for part in cohort], ignore_index=True)
     rows = audit[["what", "where", "why"]]
     return {
+        "contents": [row for part in cohort for row in part.contents],
         "total": _totals(patients),
         "centers": [
             {"center": center} | _totals(group)
@@ -45,19 +46,19 @@ def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
 
 def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
     """One row per patient, in the order of the cohort (the paper's demographics table)."""
-    return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.patients])
+    return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.surveyed])
 
 
 def _patient_row(patient: Patient) -> dict[str, Any]:
     facts = participant_facts(patient.participant)
-    rates = sorted({round(run.stated_fs, 2) for run in patient.runs if run.stated_fs})
+    rates = sorted({round(rate, 2) for rate in patient.rates_hz})
     return {
         "patient": patient.name,
         "center": patient.center,
         "age": facts.get("age"),
         "sex": facts.get("sex"),
         "procedure": facts.get("procedure"),
-        "modality": "/".join(sorted({run.modality for run in patient.runs})),
+        "modality": "/".join(sorted(patient.modalities)),
         "engel": facts.get("engel"),
         "sampling_rates_hz": rates,
         "seizures": len(patient.runs),
@@ -84,7 +85,9 @@ def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
         "sex": known_word(participant.get("sex") or "", _SEXES, ""),
         "procedure": known_word(procedure, _PROCEDURES, ""),
         "engel": engel_of(participant),
-        "outcome": known_word(participant.get("outcome") or "", OUTCOMES, ""),
+        "outcome": known_word(
+            participant.get("plain_outcome") or participant.get("outcome") or "", OUTCOMES, ""
+        ),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
@@ -96,6 +99,7 @@ def _totals(patients: pd.DataFrame) -> dict[str, Any]:
     counts = {name: int(patients[name].sum()) for name in _COUNTS if name != "ez_channels"}
     return {
         "patients": len(patients),
+        "patients_with_seizures": int((patients["seizures"] > 0).sum()),
         **{name: ez if name == "ez_channels" else counts[name] for name in _COUNTS},
         "ez_share": None if ez is None else round(ez / channels, 4),
         "patients_with_labels": len(labelled),

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,14 +49,15 @@ class TraceFile:
     file: BidsFile | None = None
     """Where it lies in a BIDS tree."""
 
-    @property
+    @cached_property
     def ictal(self) -> bool:
-        """Whether it is a seizure by its name; who knows, for a plain file."""
+        """Whether its task or its events name a seizure; True for a plain file: nothing says."""
         from epilens.data.datasets import recognise
+        from epilens.data.run_onsets import states_seizure
 
         if self.tree is None or self.file is None:
             return True
-        return recognise(self.tree.description).is_ictal(self.file.entity("task"))
+        return states_seizure(self.tree, recognise(self.tree.description), self.file)
 
 
 @dataclass(frozen=True)

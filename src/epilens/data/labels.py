@@ -9,28 +9,33 @@ else the dataset's row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import Contact, expand_contacts, match_list, shaft_names
+from epilens.data.flags import ONSET_ZONE, RESECTION, as_flag, bare_word, levels_of, read_flags
 from epilens.data.sidecars import inside, is_hidden, read_table, with_prefix
 from epilens.data.workbook import read_sheet
 
 
 @dataclass(frozen=True)
 class PatientTables:
-    """What label sources may look at: the tables of one patient's ictal runs."""
+    """What label sources may look at: the tables of one patient's runs."""
 
     patient: str
     channels: tuple[pd.DataFrame, ...]
     electrodes: pd.DataFrame | None = None
+    channel_fields: Mapping[str, Any] = field(default_factory=dict)
+    """channels.json, which explains columns."""
+    electrode_fields: Mapping[str, Any] = field(default_factory=dict)
+    """electrodes.json, which explains columns."""
 
     @property
     def names(self) -> set[str]:
@@ -38,7 +43,7 @@ class PatientTables:
         return {name for table in self.channels for name in table["name"]}
 
 
-Choice = Literal["soz", "resected", "either", "both"]
+Choice = Literal["soz", "resected", "either", "both", "onset-contacts"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Zones:
     resected: frozenset[str] | None = None
     ez: frozenset[str] | None = None
     """Said to be EZ, whatever was meant by it."""
+    onset: frozenset[str] | None = None
+    """Contacts in which recorded seizures began, as their events name them."""
 
     def chosen(self, which: Choice) -> frozenset[str] | None:
         """The EZ under a choice; None where the zones that it needs are not known.
@@ -61,7 +68,7 @@ class Zones:
         if which == "both":
             both = self.soz is not None and self.resected is not None
             return self.soz & self.resected if both else None
-        return self.soz if which == "soz" else self.resected
+        return {"soz": self.soz, "resected": self.resected, "onset-contacts": self.onset}[which]
 
     def completed(self, other: Zones) -> Zones:
         """With the zones of another source where this one knows nothing."""
@@ -73,7 +80,7 @@ class Zones:
         )
 
     def __iter__(self) -> Iterator[frozenset[str] | None]:
-        return iter((self.soz, self.resected, self.ez))
+        return iter((self.soz, self.resected, self.ez, self.onset))
 
 
 @dataclass(frozen=True)
@@ -101,19 +108,14 @@ def zone_of(word: str) -> str:
     >>> [zone_of(word) for word in ("soz", "resect", "rz", "resection_zone", "is_ez")]
     ['soz', 'resected', 'resected', 'resected', 'ez']
     """
-    bare = re.sub(r"[\s_-]", "", word.lower()).removeprefix("is")
-    if bare in ("soz", "seizurezone", "onsetzone", "seizureonsetzone"):
+    bare = _column_word(word)
+    if bare in ONSET_ZONE:
         return "soz"
     return "resected" if bare in RESECTION else "ez"
 
 
-RESECTION = frozenset(
-    {
-        *("resected", "resect", "resection", "resectionzone", "resectedzone", "rz", "resec"),
-        *("ablated", "ablation", "ablationzone"),
-    }
-)
-"""What people call a resection, without spaces and underscores."""
+def _column_word(name: str) -> str:
+    return bare_word(name).removeprefix("is")
 
 
 def _zones(by_zone: Mapping[str, set[str]]) -> Zones:
@@ -153,37 +155,25 @@ class StatusWords:
 
 
 def _said(text: str) -> set[str]:
-    """Words of a description; `not resected` does not say `resected`."""
-    words = re.findall(r"[a-z]+", text.lower())
+    """Words of a description; `not resected` and `outside the SOZ` say neither word."""
+    text = _EZ_PHRASE.sub(" ez ", _ONSET_PHRASE.sub(" soz ", text.lower()))
+    words = [word for word in re.findall(r"[a-z]+", text) if word not in _FILLING]
     return {word for before, word in pairwise(["", *words]) if before not in _DENYING}
 
 
+_ONSET_PHRASE = re.compile(r"(?:(?:seizure|ictal)[\s_-]*onset|onset|seizure)[\s_-]*zone")
+_EZ_PHRASE = re.compile(r"epileptogenic[\s_-]*zone")
+_FILLING = {"in", "the", "of", "part", "a", "within", "inside", "is"}
 _DENYING = {"no", "not", "non", "never", "outside"}
-
-YES = frozenset({"1", "true", "yes", "y", "soz", "ez"}) | RESECTION
-NO = frozenset(
-    {
-        *("0", "false", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"),
-        *("notresected", "nonresected", "unresected"),
-    }
-)
-
-
-def as_flag(text: str) -> bool | None:
-    """Yes, no, or None for empty text; anything else is refused."""
-    word = re.sub(r"\.0$|[\s_]|(?<=[a-z])-(?=[a-z])", "", text.lower())
-    if word in YES:
-        return True
-    if word in NO:
-        return False
-    if word:
-        raise DataError("expected yes or no (or 1/0, true/false), found another text")
-    return None
 
 
 @dataclass(frozen=True)
 class LabelColumns:
-    """Yes/no columns of channels.tsv or electrodes.tsv, such as `soz`, `resected`, `is_ez`."""
+    """Yes/no columns of channels.tsv or electrodes.tsv, such as `soz`, `resected`, `is_ez`.
+
+    Capitals, spaces, underscores and a leading `is_` do not matter. A column that cannot be read
+    is a note, and the label is absent.
+    """
 
     names: tuple[str, ...]
 
@@ -193,24 +183,49 @@ class LabelColumns:
 
     def _read(self, tables: PatientTables) -> Labels | None:
         by_zone: dict[str, set[str]] = {}
-        labelled, unlabelled = set[str](), set[str]()
-        named = (t for t in (*tables.channels, tables.electrodes) if t is not None and "name" in t)
-        for table in named:
-            for column in (c for c in self.names if c in table):
-                for name, text in zip(table["name"], table[column], strict=True):
-                    flag = _flag_of(tables.patient, column, name, text)
+        labelled, unlabelled, rows = set[str](), set[str](), _edge_rows(tables)
+        words = set(map(_column_word, self.names))
+        for file, table, fields in _with_names(tables):
+            for column in (c for c in table.columns if _column_word(c) in words):
+                values = read_flags(table, column, levels_of(fields, column))
+                if values.unreadable:
+                    rows.append(_unreadable_row(tables.patient, column, file, values.unreadable))
+                for name, flag in values.flags.items():
                     (unlabelled if flag is None else labelled).add(name)
                     if flag is not None:
                         by_zone.setdefault(zone_of(column), set()).update({name} if flag else ())
-        if not labelled:
-            return None
-        unlabelled &= tables.names
-        note = _note(
-            f"{len(unlabelled - labelled)} channels have no value in {'/'.join(self.names)}; "
-            "counted as NEZ"
-        )
-        rows = [AuditRow.of("label", note, (tables.patient,), "noted")]
-        return Labels(_zones(by_zone), tuple(rows if unlabelled - labelled else ()))
+        if empty := (unlabelled & tables.names) - labelled if labelled else set():
+            named = self.names[0] if len(self.names) == 1 else "any label column"
+            note = _note(f"{len(empty)} channels have no value in {named}; counted as NEZ")
+            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
+        return Labels(_zones(by_zone), tuple(dict.fromkeys(rows))) if labelled or rows else None
+
+
+def _with_names(tables: PatientTables) -> Iterator[tuple[str, pd.DataFrame, Mapping[str, Any]]]:
+    """File, table and explanations of each table that names its channels."""
+    for table in tables.channels:
+        yield "channels.tsv", table, tables.channel_fields
+    if tables.electrodes is not None and "name" in tables.electrodes:
+        yield "electrodes.tsv", tables.electrodes, tables.electrode_fields
+
+
+def _unreadable_row(patient: str, column: str, file: str, values: str) -> AuditRow:
+    text = f"column {column} of {file} means neither yes nor no ({values}); this label is absent"
+    return AuditRow.of("label", _note(text), (patient,), "noted")
+
+
+def _edge_rows(tables: PatientTables) -> list[AuditRow]:
+    """A note on contacts at the edge of the resection: they are not resected by that alone."""
+    edge = set[str]()
+    for _, table, fields in _with_names(tables):
+        if "edge" in table:
+            flags = read_flags(table, "edge", levels_of(fields, "edge")).flags
+            edge |= {name for name, flag in flags.items() if flag}
+    if not edge & tables.names:
+        return []
+    text = f"{len(edge & tables.names)} channels lie at the edge of the resection; they count as "
+    note = _note(text + "resected only where another column says so")
+    return [AuditRow.of("label", note, (tables.patient,), "noted")]
 
 
 def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
@@ -332,9 +347,9 @@ class ClinicalSheet:
             AuditRow.of("label", _note(why), (tables.patient, "", str(contact)))
             for why, contacts in reasons.items()
             for contact in contacts
-            if _is_code(contact, tables)
+            if is_code(contact, tables)
         ]
-        others = [c for some in reasons.values() for c in some if not _is_code(c, tables)]
+        others = [c for some in reasons.values() for c in some if not is_code(c, tables)]
         if others:
             note = _note(
                 f"{len(others)} contacts of the clinical sheet are of no electrode of the patient"
@@ -350,11 +365,39 @@ class ClinicalSheet:
         return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
 
 
+@dataclass(frozen=True)
+class StatedContacts:
+    """Contacts in which a seizure began, as its event names them."""
+
+    channels: frozenset[str] | None
+    """None: the text names no contact that was recorded (`all`, `diffuse`)."""
+    unknown: tuple[Contact, ...] = ()
+    """Contacts of the text that no channel is of, or that could be of two electrodes."""
+
+
+def stated_contacts(text: str, names: Collection[str]) -> StatedContacts:
+    """The channels that an event names: single names, or a clinician's list with ranges.
+
+    Examples
+    --------
+    >>> sorted(stated_contacts("C13,C14, C20-C21", ["C13", "C14", "C20", "C21"]).channels)
+    ['C13', 'C14', 'C20', 'C21']
+    >>> stated_contacts("diffuse", ["C13"]).channels is None
+    True
+    """
+    pieces = [piece.strip() for piece in re.split(r"[,;|\n]", text)]
+    exact = {piece for piece in pieces if piece in names}
+    rest = "; ".join(piece for piece in pieces if piece not in exact)
+    matches = match_list(expand_contacts(rest, shaft_names(names)), names)
+    channels = matches.channels | exact
+    return StatedContacts(channels or None, (*matches.unknown, *matches.ambiguous))
+
+
 def _note(text: str) -> Note:
     return Note(text, "label")
 
 
-def _is_code(contact: Contact, tables: PatientTables) -> bool:
+def is_code(contact: Contact, tables: PatientTables) -> bool:
     """Whether a contact of free text is one of an electrode, and not a name with a number.
 
     `Miller 2021` reads like a contact: electrodes that the patient does not have are shown only

@@ -36,6 +36,10 @@ class Event:
     onset_s: float
     text: str
     duration_s: float = 0.0
+    kind: str = ""
+    """`clinical` or `subclinical`, where a seizure is said to be one."""
+    contacts: str = ""
+    """Contacts in which a seizure began, as somebody typed them."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class Onset:
     """The annotation; empty where a person gave the onset."""
     rule: str
     """The rule that the annotation matched (`RULES`, best first), or `GIVEN` or `TABLED`."""
+    kind: str = ""
+    """`clinical` or `subclinical`, where the events say so."""
+    contacts: str = ""
+    """Contacts in which the seizure began, as somebody typed them; no output repeats this text."""
 
     @classmethod
     def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
@@ -67,11 +75,12 @@ _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz",
 _ELECTRIC = {"electrographic", "electrical", "electroclinical"}
 _DEVICE = {"eeg", "ieeg", "seeg", "ecog"}
 _SURE = {"definite", "clear", "focal", "generalized", "subclinical", "typical", "habitual", "the"}
+_SURE |= {"subclin"}
 _PLACE = {"left", "right", "bilateral", "temporal", "frontal", "parietal", "occipital", "mesial"}
 _PLACE |= {"l", "r", "lt", "rt"}
 _UNSURE = {"possible", "possibly", "probable", "probably", "likely", "maybe", "questionable"}
 _UNSURE |= {"poss", "prob"}
-_CLINICAL = {"clinical", "behavioral", "behavioural", "semiologic"}
+_CLINICAL = {"clinical", "clin", "behavioral", "behavioural", "semiologic"}
 _ONSET = {"onset", "start", "starts", "started", "begin", "begins", "beginning"}
 _MARKER = {"event", "pb", "push", "button", "number", "nr", "type", "foc", "gen", "ia", "nm"}
 _END = {"offset", "off", "end", "ends", "ended", "over", "stop", "stops", "stopped"}
@@ -142,7 +151,49 @@ def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
             found=f"{len(candidates)} ({rule}) at {times} s",
             hint="Say which in a table (patient, run, onset_s) with --onsets.",
         )
-    return Onset(first.onset_s, _offset(first, events), first.text.strip(), rule)
+    return _onset_at(first, events, rule)
+
+
+def _onset_at(event: Event, events: Iterable[Event], rule: str) -> Onset:
+    end_s = _offset(event, events)
+    return Onset(event.onset_s, end_s, event.text.strip(), rule, event.kind, event.contacts)
+
+
+def find_seizures(events: Iterable[Event]) -> list[Onset]:
+    """Every seizure among the events of a recording of any kind, in order of time.
+
+    Only texts that name a seizure or an electrographic onset count: in a recording of sleep or of
+    a task, a bare `onset` or `start` means something else. The best rule that matches any text
+    decides. Events within ten seconds of a seizure's onset, or before its end, belong to it.
+    """
+    events = sorted(events, key=lambda event: event.onset_s)
+    ranked = [
+        (rank, event)
+        for event in events
+        if _names_seizure(event.text) and (rank := _reading(event.text)) is not None
+    ]
+    if not ranked:
+        return []
+    best = min(rank for rank, _ in ranked)
+    starts: list[Event] = []
+    for event in (event for rank, event in ranked if rank == best):
+        if not starts or event.onset_s >= starts[-1].onset_s + max(APART_S, starts[-1].duration_s):
+            starts.append(event)
+    limits_s = [*(event.onset_s for event in starts[1:]), float("inf")]
+    return [
+        _onset_at(start, [e for e in events if e.onset_s < limit_s], RULES[best[0]])
+        for start, limit_s in zip(starts, limits_s, strict=True)
+    ]
+
+
+def _names_seizure(text: str) -> bool:
+    tokens = {_mended(token) for token in _tokens(_KIND_OF_MARKER.sub("", text[:_LONGEST]))}
+    return bool(tokens & (_SEIZURE | _ELECTRIC))
+
+
+def means_onset(text: str) -> bool:
+    """Whether a text means a seizure or its onset, by any rule."""
+    return _reading(text) is not None
 
 
 RULES = (

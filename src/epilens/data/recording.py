@@ -43,6 +43,8 @@ class RunInfo:
     is_soz: tuple[bool, ...] | None = None
     """Onset zone and resection where they are known; the plan decides which of them `is_ez`."""
     is_resected: tuple[bool, ...] | None = None
+    is_onset_contact: tuple[bool, ...] | None = None
+    """Contacts in which this seizure began, as its event names them; None: it does not."""
     simulated: bool = False
 
     def labels_at(self, index: Iterable[int]) -> dict[str, Any]:
@@ -118,8 +120,10 @@ class Recording(RunInfo):
 
 LEAST_HZ = 60.0
 """A recording with fewer samples per second contains no fast activity; or its header is wrong."""
-FLAGS = ("is_ez", "is_soz", "is_resected")
-"""Fields with labels of the channels."""
+ZONES = ("is_ez", "is_soz", "is_resected")
+"""Fields with labels of a patient's channels."""
+FLAGS = (*ZONES, "is_onset_contact")
+"""Fields with labels of the channels, of the patient or of one seizure."""
 
 
 def align(recordings: Sequence[Recording]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:

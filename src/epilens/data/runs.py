@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import pandas as pd
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, known_word, shown_label
-from epilens.data.labels import Zones
+from epilens.data.bad_channels import marked_bad
+from epilens.data.flags import bare_word
+from epilens.data.labels import StatedContacts, Zones, stated_contacts
 from epilens.data.non_contacts import BIDS_CONTACTS
-from epilens.data.onset import APART_S, TABLED, Event, Onset
+from epilens.data.onset import APART_S, TABLED, Event, Onset, means_onset
 from epilens.data.positions import Positions
 from epilens.data.readers.companions import header_of
 from epilens.data.recording import SeizureRun
@@ -39,11 +42,20 @@ _EVENT_TEXT = (
     "annotation",
     "value",
 )
+_ONSET_CONTACTS = (
+    *("electrodes_involved_onset", "onset_contacts", "onset_electrodes", "onset_channels"),
+    *("contacts_onset", "electrodes_onset", "channels_onset"),
+)
+_EVENT_KIND = ("sub_type", "subtype", "seizure_type", "type")
+_KINDS = {
+    **dict.fromkeys(("clin", "clinical", "electroclinical"), "clinical"),
+    **dict.fromkeys(("subclin", "subclinical", "electrographic"), "subclinical"),
+}
 
 
 @dataclass(frozen=True)
 class RunSidecars:
-    """One ictal run as its own sidecars describe it, before labels and positions are asked for."""
+    """One run as its own sidecars describe it, before labels and positions are asked for."""
 
     patient: str
     file: BidsFile
@@ -52,36 +64,77 @@ class RunSidecars:
     good: tuple[str, ...]
     fields: dict[str, Any]
     """ieeg.json."""
-    onset: Onset
+    onsets: dict[int, Onset]
+    """Usable seizures by their number in the run, from 1; none where the run is only surveyed."""
 
     @property
     def contacts(self) -> pd.DataFrame:
         """Rows of ECOG and SEEG channels, good or bad."""
         return self.table[self.table["type"].str.upper().isin(BIDS_CONTACTS)]
 
-    def seizure(
+    @property
+    def modality(self) -> str:
+        """The type that most good channels have."""
+        types = self.table.set_index("name").loc[list(self.good), "type"]
+        return Counter(types.str.upper()).most_common(1)[0][0]
+
+    @property
+    def stated_fs(self) -> float | None:
+        """Sampling rate in Hz that ieeg.json states, else the good channels' first; or None."""
+        if fs := as_number(self.fields.get("SamplingFrequency")):
+            return fs
+        if "sampling_frequency" not in self.table:
+            return None
+        texts = self.table.set_index("name").loc[list(self.good), "sampling_frequency"]
+        return next((rate for text in texts if (rate := as_number(text)) is not None), None)
+
+    @cached_property
+    def onset_contacts(self) -> dict[int, StatedContacts]:
+        """Contacts in which each seizure began, where its event names them."""
+        names = set(self.contacts["name"])
+        texts = {number: onset.contacts for number, onset in self.onsets.items()}
+        return {n: stated_contacts(text, names) for n, text in texts.items() if text}
+
+    def seizures(
+        self, center: str, simulated: bool, zones: Zones, positions: Positions
+    ) -> list[SeizureRun]:
+        """The run's seizures with what is known about their patient."""
+        if not self.onsets:
+            return []
+        first = self._seizure(center, simulated, zones, positions)
+        return [
+            replace(
+                first,
+                run=seizure_name(first.run, number),
+                entity=seizure_name(first.entity, number),
+                onset=onset,
+                is_onset_contact=self._in(
+                    self.onset_contacts[number].channels if number in self.onset_contacts else None
+                ),
+            )
+            for number, onset in self.onsets.items()
+        ]
+
+    def _seizure(
         self, center: str, simulated: bool, zones: Zones, positions: Positions
     ) -> SeizureRun:
-        """The run with what is known about its patient; `zones.ez` are those that count."""
         rows = self.table.set_index("name").loc[list(self.good)]
-        rates = rows.get("sampling_frequency", pd.Series(dtype=str)).map(as_number).dropna()
-        fs = as_number(self.fields.get("SamplingFrequency"))
         return SeizureRun(
             patient=self.patient,
             center=center,
             run=run_name(self.file),
             entity=run_number(self.file),
             source=signal_file(self.file),
-            onset=self.onset,
+            onset=next(iter(self.onsets.values())),
             channels=self.good,
             listed=frozenset(self.table["name"]),
-            modality=Counter(rows["type"].str.upper()).most_common(1)[0][0],
+            modality=self.modality,
             stated_units=tuple(rows["units"]) if "units" in rows else ("",) * len(rows),
             is_ez=self._in(zones.ez),
             is_soz=self._in(zones.soz),
             is_resected=self._in(zones.resected),
             positions=positions.of(self.good),
-            stated_fs=fs or (float(rates.iloc[0]) if len(rates) else None),
+            stated_fs=self.stated_fs,
             duration_s=as_number(self.fields.get("RecordingDuration")),
             mains_hz=as_number(self.fields.get("PowerLineFrequency")),
             simulated=simulated,
@@ -98,7 +151,9 @@ def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile],
     signals, rows = _signals_among(files, patient)
     lone: dict[Any, BidsFile] = {}
     for f in files:
-        if (f.suffix, f.extension) in _RUN_SIDECARS and f.entity("task"):
+        kind = (f.suffix, f.extension.removesuffix(".gz"))
+        # Without a task, other tables may be of a session or a patient.
+        if kind in _RUN_SIDECARS and (f.entity("task") or kind == ("ieeg", ".json")):
             lone.setdefault(f.entities, f)
     # A sidecar with fewer entities than a run is inherited by it, and no run of its own.
     runs = signals | {
@@ -106,8 +161,7 @@ def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile],
         for k, f in lone.items()
         if k not in signals and not any(k < other for other in [*signals, *lone])
     }
-    in_order = sorted(runs.values(), key=lambda f: natural(run_name(f)))
-    return [f for f in in_order if f.entity("task")], rows
+    return sorted(runs.values(), key=lambda f: natural(run_name(f))), rows
 
 
 def _signals_among(
@@ -148,10 +202,14 @@ def run_number(file: BidsFile) -> str:
 
 
 def good_channels(
-    table: pd.DataFrame, patient: str, run: str
+    table: pd.DataFrame, patient: str, run: str, marked: Mapping[str, Note] | None = None
 ) -> tuple[tuple[str, ...], list[AuditRow]]:
-    """Names of good ECOG and SEEG channels, in file order; the others as audit rows."""
+    """Names of good ECOG and SEEG channels, in file order; the others as audit rows.
+
+    `marked` are reasons for channels that other columns mark; None: those of the table itself.
+    """
     good, rows = [], []
+    marked = marked_bad(table, {}, "channels.tsv")[0] if marked is None else marked
     repeated = set(table["name"][table["name"].duplicated()])
     for place, row in enumerate(table.to_dict("records"), start=1):
         kind, status, name = row["type"].upper(), row.get("status", "").lower(), row["name"]
@@ -162,6 +220,8 @@ def good_channels(
         elif status not in ("good", ""):
             shown = known_word(status, ("bad",), "neither good nor bad")
             note = Note("status is {found}", "channel-status", found=shown)
+        elif row["name"] in marked:
+            note = marked[row["name"]]
         elif row["name"] in repeated:
             note = Note("channels.tsv lists this name more than once", "channel-name")
         elif not row["name"]:
@@ -179,7 +239,7 @@ def good_channels(
 
 
 def events_of(table: pd.DataFrame) -> list[Event]:
-    """Events with a time; the text is the first column that says something."""
+    """Events with a time; the text is the first column that means a seizure, or says anything."""
     if "onset" not in table:
         raise OnsetError(
             "events.tsv: expected a column onset, found none. Add it.", code="sidecar-malformed"
@@ -187,11 +247,24 @@ def events_of(table: pd.DataFrame) -> list[Event]:
     events = []
     for row in table.to_dict("records"):
         onset_s = as_number(row["onset"])
-        texts = (row.get(column, "") for column in _EVENT_TEXT)
-        text = next((text for text in texts if text and as_number(text) is None), "")
-        if onset_s is not None and text:
-            events.append(Event(onset_s, text, as_number(row.get("duration")) or 0.0))
+        values = (row.get(column, "") for column in _EVENT_TEXT)
+        texts = [text for text in values if text and as_number(text) is None]
+        if onset_s is None or not texts:
+            continue
+        text = next(filter(means_onset, texts), texts[0]) if len(texts) > 1 else texts[0]
+        contacts = next((row[column] for column in _ONSET_CONTACTS if row.get(column)), "")
+        kinds = (_KINDS.get(bare_word(row.get(column, "")), "") for column in _EVENT_KIND)
+        kind = next(filter(None, kinds), "")
+        events.append(Event(onset_s, text, _duration_s(row, onset_s), kind, contacts))
     return events
+
+
+def _duration_s(row: Mapping[Any, str], onset_s: float) -> float:
+    """The duration of an event; without one, the time until its `offset`; else 0."""
+    duration_s, end_s = as_number(row.get("duration")), as_number(row.get("offset"))
+    if not duration_s and end_s is not None:
+        return max(0.0, end_s - onset_s)
+    return duration_s or 0.0
 
 
 def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:

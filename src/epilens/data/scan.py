@@ -5,38 +5,26 @@ Knows no dataset by name: what is particular to one is in its row of `data/datas
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from epilens.core.errors import DataError, OnsetError, Reason
+from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note, shown_run
+from epilens.data.bad_channels import marked_bad
 from epilens.data.datasets import Dataset, recognise
-from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
-from epilens.data.onset import Onset, find_onset
-from epilens.data.positions import Positions, read_positions
-from epilens.data.readers.mne_reader import open_mne
+from epilens.data.electrodes import ElectrodeTable, ElectrodeTables
+from epilens.data.labels import PatientTables, Zones, is_code
+from epilens.data.participants import explained
+from epilens.data.patient_zones import PatientZones
+from epilens.data.positions import Positions
 from epilens.data.recording import SeizureRun
-from epilens.data.runs import (
-    RunSidecars,
-    check_onset,
-    events_of,
-    good_channels,
-    read_onsets,
-    run_name,
-    run_number,
-    runs_among,
-    seizure_name,
-    signal_file,
-)
-from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural, read_table
+from epilens.data.run_onsets import Onsets, RunOnsets
+from epilens.data.runs import RunSidecars, good_channels, run_name, runs_among, seizure_name
+from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural
 from epilens.plan import Plan
-
-Onsets = Mapping[tuple[str, str], Onset]
-"""By patient, and name or number of a run."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +43,12 @@ class Patient:
     soz: frozenset[str] | None = None
     resected: frozenset[str] | None = None
     """The zones from which the EZ was chosen; None: unknown."""
+    onset_contacts: frozenset[str] | None = None
+    """Contacts in which seizures began, as events name them; None: they do not."""
+    modalities: frozenset[str] = frozenset()
+    """Types of its good channels."""
+    rates_hz: frozenset[float] = frozenset()
+    """Sampling rates that sidecars state."""
 
 
 class Scan:
@@ -80,8 +74,12 @@ class Scan:
         self.tree, self.dataset, self.plan, self.everyone = tree, dataset, plan, everyone
         self.rows: list[AuditRow] = []
         self._simulated = dataset.simulated or recognise(tree.description).simulated
-        self._given_onsets = onsets
-        self._labels_not_read: list[Reason] = []
+        self._onsets = RunOnsets(tree, dataset, plan, onsets)
+        self._zones = PatientZones(tree, dataset, plan, everyone)
+        self._electrodes = ElectrodeTables(tree)
+        # Parts of the scan write to the same audit, in the order of the work.
+        self._onsets.rows = self._zones.rows = self._electrodes.rows = self.rows
+        self._without_seizure: list[str] = []
 
     def patients(self, names: Collection[str] | None = None) -> list[Patient]:
         """Every included patient with at least one usable seizure, in natural order."""
@@ -91,23 +89,40 @@ class Scan:
         if strays := len(self.tree.strays):
             text = f"{strays} links that lead out of the dataset are not followed"
             self.rows.append(AuditRow.of("dataset", Note(text, "link-out"), effect="noted"))
-        if patients and (note := self.dataset.note):
-            note = Note(note) if isinstance(note, str) else note
-            self.rows.append(AuditRow.of("dataset", note, effect="noted"))
-        self._note_missing_labels(patients)
+        if patients:
+            self._note_dataset()
+        self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
         self._note_unused_onsets(patients)
         return patients
 
+    def without_seizure(self) -> list[Patient]:
+        """After `patients`: the included ones without a usable seizure, from all of their runs."""
+        rows = set(self.rows)
+        patients = [self._surveyed(name) for name in self._without_seizure]
+        self._note_dataset()
+        self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
+        # A run that was tried as a seizure is not listed again.
+        fresh = [row for row in self.rows if row not in rows]
+        self.rows[:] = [row for row in self.rows if row in rows] + list(dict.fromkeys(fresh))
+        return patients
+
+    def _note_dataset(self) -> None:
+        if note := self.dataset.note:
+            note = Note(note) if isinstance(note, str) else note
+            self.rows.append(AuditRow.of("dataset", note, effect="noted"))
+
     def _included(self, name: str) -> Patient | None:
         """A patient, or None with an audit row."""
-        participant, patient, why = self.tree.participants[name], None, None
+        patient, why = None, None
         if not self.everyone:
-            why = self.dataset.why_not(name, participant, self.plan.cohort.outcomes)
+            outcomes = self.plan.cohort.outcomes
+            why = self.dataset.why_not(name, self._participant(name), outcomes)
         if not why and name not in self.tree.folders:
             why = Note("is in participants.tsv but has no folder", "no-folder")
         if not why:
-            patient = self._patient(name, participant)
+            patient = self._patient(name)
             if not patient.runs:
+                self._without_seizure.append(name)
                 text = f"has no usable seizure ({patient.seizures_excluded} excluded)"
                 why = Note(text, "no-seizure")
         if not why:
@@ -115,77 +130,86 @@ class Scan:
         self.rows.append(AuditRow.of("patient", why, (name,)))
         return None
 
-    def _patient(self, name: str, participant: dict[str, str]) -> Patient:
-        ictal = self._ictal_runs(name)
-        usable = [run for file in ictal if (run := self._sidecars(name, file, ictal))]
-        electrodes, positions = self._positions(name, usable)
-        tables = PatientTables(name, tuple(run.contacts for run in usable), electrodes)
-        zones = self._zones(tables) if usable else Zones()
-        channels = sorted({channel for run in usable for channel in run.good}, key=natural)
+    def _patient(self, name: str) -> Patient:
+        """A patient by its seizure runs."""
+        runs = self._onsets.runs(name)
+        usable, excluded = [], 0
+        for file in runs:
+            try:
+                sidecars, lost = self._seizure_sidecars(name, file, runs)
+                usable += [sidecars] if sidecars else []
+                excluded += lost
+            except DataError as error:
+                excluded += 1
+                self.rows.append(AuditRow.of("seizure", error, (name, run_name(file))))
+        return self._assembled(name, usable, excluded)
+
+    def _surveyed(self, name: str) -> Patient:
+        """A patient by all of its runs, none of which has a usable seizure."""
+        usable = []
+        for file in runs_among(self.tree.subject_files(name), name)[0]:
+            try:
+                table, fields = self._channel_table(file), self.tree.fields(file, "ieeg")
+                good = self._good(name, file, table)
+                usable.append(RunSidecars(name, file, table, good, fields, {}))
+            except DataError as error:
+                self.rows.append(AuditRow.of("run", error, (name, run_name(file))))
+        return self._assembled(name, usable, 0)
+
+    def _assembled(self, name: str, runs: Sequence[RunSidecars], excluded: int) -> Patient:
+        """A patient with labels and positions, from its usable runs."""
+        participant = self._participant(name)
+        electrodes = self._electrodes_of(runs)
+        positions = Positions.none()
+        for table in electrodes:
+            positions = positions.merged(table.positions)
+        channels = sorted({channel for run in runs for channel in run.good}, key=natural)
+        zones = self._zones_of(name, runs, electrodes) if runs else Zones()
         for lost in sorted((zones.ez or frozenset()) - set(channels), key=natural):
-            note = Note("is labelled EZ but is in no seizure a good ECOG or SEEG channel", "label")
+            where = "seizure" if any(run.onsets for run in runs) else "recording"
+            note = Note(f"is labelled EZ but is in no {where} a good ECOG or SEEG channel", "label")
             self.rows.append(AuditRow.of("label", note, (name, "", lost)))
         zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
-        center = self._center(participant)
+        center = self._center(name, participant)
+        about = (center, self._simulated, zones, positions)
         return Patient(
-            name,
-            center,
-            participant,
-            tuple(
-                seizure
-                for run in usable
-                for seizure in self._seizures(
-                    run.seizure(center, self._simulated, zones, positions)
-                )
-            ),
-            len(ictal) - len(usable),
-            tuple(channels),
-            zones.ez,
-            positions,
-            self._simulated,
-            zones.soz,
-            zones.resected,
+            name=name,
+            center=center,
+            participant=participant,
+            runs=tuple(seizure for run in runs for seizure in run.seizures(*about)),
+            seizures_excluded=excluded,
+            channels=tuple(channels),
+            ez=zones.ez,
+            positions=positions,
+            simulated=self._simulated,
+            soz=zones.soz,
+            resected=zones.resected,
+            onset_contacts=zones.onset,
+            modalities=frozenset(run.modality for run in runs),
+            rates_hz=frozenset(rate for run in runs if (rate := run.stated_fs)),
         )
 
-    def _seizures(self, run: SeizureRun) -> list[SeizureRun]:
-        """A run, and its further seizures where the onset table has several of it."""
-        key = run.run if (run.patient, run.run) in self._onsets else run.entity
-        seizures, number = [run], 2
-        while (onset := self._onsets.get((run.patient, f"{key}+{number}"))) is not None:
-            name = seizure_name(run.run, number)
-            try:
-                check_onset(onset, run.duration_s, self.plan)
-                entity = seizure_name(run.entity, number)
-                seizures.append(replace(run, run=name, entity=entity, onset=onset))
-            except DataError as error:
-                self.rows.append(AuditRow.of("seizure", error, (run.patient, name)))
-            number += 1
-        return seizures
+    def _participant(self, name: str) -> dict[str, str]:
+        return explained(self.tree.participants[name], self.tree.participant_fields)
 
-    def _center(self, participant: dict[str, str]) -> str:
+    def _center(self, name: str, participant: Mapping[str, str]) -> str:
         named = participant.get("center") or participant.get("site")
-        return self.dataset.center or named or str(self.tree.description.get("Name", "unnamed"))
+        of_row = self.dataset.center_of(name)
+        return of_row or named or str(self.tree.description.get("Name", "unnamed"))
 
-    def _ictal_runs(self, patient: str) -> list[BidsFile]:
-        """Runs whose task is a seizure; the others as rows."""
-        runs, rows = runs_among(self.tree.subject_files(patient), patient)
-        self.rows += rows
-        ictal = [file for file in runs if self.dataset.is_ictal(file.entity("task"))]
-        for file in runs:
-            if file not in ictal:
-                note = Note("task is {found}, not a seizure", "task", found=file.entity("task"))
-                self.rows.append(AuditRow.of("run", note, (patient, run_name(file))))
-        return ictal
+    def _seizure_sidecars(
+        self, patient: str, file: BidsFile, runs: Sequence[BidsFile]
+    ) -> tuple[RunSidecars | None, int]:
+        """Sidecars of one seizure run, None without a usable seizure; and seizures excluded."""
+        table, fields = self._channel_table(file), self.tree.fields(file, "ieeg")
+        duration_s = as_number(fields.get("RecordingDuration"))
+        onsets, excluded = self._onsets.usable(patient, file, runs, duration_s)
+        if not onsets:
+            return None, excluded
+        good = self._good(patient, file, table)
+        return RunSidecars(patient, file, table, good, fields, onsets), excluded
 
-    def _sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars | None:
-        """Sidecars of one ictal run, or None with an audit row."""
-        try:
-            return self._read_sidecars(patient, file, ictal)
-        except DataError as error:
-            self.rows.append(AuditRow.of("seizure", error, (patient, run_name(file))))
-            return None
-
-    def _read_sidecars(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> RunSidecars:
+    def _channel_table(self, file: BidsFile) -> pd.DataFrame:
         if any(stray.entities == file.entities for stray in self.tree.strays):
             raise DataError(
                 "expected the files of the run in the dataset, found a link that leads out of it. "
@@ -203,127 +227,72 @@ class Scan:
                     f"channels.tsv: expected a column {column}, found none. Add it.",
                     code="sidecar-malformed",
                 )
-        fields = self.tree.fields(file, "ieeg")
-        onset = self._onset(patient, file, ictal)
-        onset = check_onset(onset, as_number(fields.get("RecordingDuration")), self.plan)
-        good, rows = good_channels(table, patient, run_name(file))
+        return table
+
+    def _good(self, patient: str, file: BidsFile, table: pd.DataFrame) -> tuple[str, ...]:
+        """Good channels of a run; those that channels.tsv or electrodes.tsv mark are not."""
+        marked, notes = marked_bad(table, self._explained(file), "channels.tsv")
+        electrodes = self._electrodes.of_run(file, patient, set(table["name"]))
+        if electrodes is not None:
+            more, others = marked_bad(electrodes.table, electrodes.fields, "electrodes.tsv")
+            marked, notes = more | marked, notes + others
+        self._add(AuditRow.of("patient", note, (patient,), "noted") for note in notes)
+        good, rows = good_channels(table, patient, run_name(file), marked)
         self.rows += rows
-        return RunSidecars(patient, file, table, good, fields, onset)
+        return good
 
-    def _onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset:
-        if (given := self._given_onset(patient, file, ictal)) is not None:
-            return given
-        table, signal = self.tree.table(file, "events"), signal_file(file)
-        if table is not None:
-            return find_onset(events_of(table), who="events")
-        if signal is None:
-            raise OnsetError(
-                "expected an events.tsv, found none. Add it, or give the onset with --onsets.",
-                code="events-missing",
-            )
-        return find_onset(open_mne(signal).annotations(), who="events")
+    def _explained(self, file: BidsFile) -> dict[str, Any]:
+        """channels.json, which explains columns; one that cannot be read explains nothing."""
+        try:
+            return self.tree.fields(file, "channels")
+        except DataError:
+            return {}
 
-    def _given_onset(self, patient: str, file: BidsFile, ictal: list[BidsFile]) -> Onset | None:
-        if (patient, run_name(file)) in self._onsets:
-            return self._onsets[patient, run_name(file)]
-        number = run_number(file)
-        if (patient, number) not in self._onsets:
-            return None
-        same = [other for other in ictal if run_number(other) == number]
-        if len(same) > 1:
-            raise DataError(
-                f"expected an onset for one run, found {len(same)} runs of number {number}. Give "
-                f"the full name in the onset table: {run_name(file)}.",
-                code="onset",
-            )
-        return self._onsets[patient, number]
+    def _electrodes_of(self, runs: Sequence[RunSidecars]) -> list[ElectrodeTable]:
+        """Every electrodes.tsv of the runs (one per montage or session), once."""
+        tables = (
+            self._electrodes.of_run(run.file, run.patient, set(run.table["name"])) for run in runs
+        )
+        return list({id(table): table for table in tables if table is not None}.values())
 
-    @cached_property
-    def _onsets(self) -> Onsets:
-        if self._given_onsets is not None:
-            return self._given_onsets
-        table = self.plan.cohort.onsets
-        return read_onsets(Path(table)) if table else {}
+    def _zones_of(
+        self, name: str, runs: Sequence[RunSidecars], electrodes: Sequence[ElectrodeTable]
+    ) -> Zones:
+        tables = PatientTables(
+            name,
+            tuple(run.contacts for run in runs),
+            pd.concat([one.table for one in electrodes]).fillna("") if electrodes else None,
+            self._explained(runs[0].file),
+            electrodes[0].fields if electrodes else {},
+        )
+        return self._zones.of(tables, self._onset_contacts(runs, tables))
 
-    @cached_property
-    def _readers(self) -> list[Reader]:
-        """Opened label sources; one that cannot be opened is noted if labels are missing."""
-        table = [LabelTable(Path(path))] if (path := self.plan.cohort.labels) else []
-        if table and not self.everyone:
-            self._note_strangers(table[0])
-            return [table[0].open(self.tree.root)]
-        readers = []
-        for source in [*table, *self.dataset.labels]:
-            try:
-                readers.append(source.open(self.tree.root))
-            except DataError as error:
-                # Where a table of the user lies is not for others to know.
-                own = isinstance(source, LabelTable)
-                unread = Note("the label table could not be read", "file-unreadable")
-                self._labels_not_read.append(unread if own else error.reason)
-        return readers
+    def _onset_contacts(
+        self, runs: Sequence[RunSidecars], tables: PatientTables
+    ) -> frozenset[str] | None:
+        """Contacts in which seizures began, as their events name them; the others as rows."""
+        named: set[str] = set()
+        for run in runs:
+            for number, stated in run.onset_contacts.items():
+                seizure = seizure_name(run_name(run.file), number)
+                named |= stated.channels or set()
+                if stated.channels is None:
+                    note = Note("its event names no recorded contact in which it began", "label")
+                    self._add([AuditRow.of("label", note, (run.patient, seizure), "noted")])
+                note = Note("is an onset contact by the event, but was not recorded", "label")
+                self._add(
+                    AuditRow.of("label", note, (run.patient, seizure, str(contact)))
+                    for contact in stated.unknown
+                    if is_code(contact, tables)
+                )
+        return frozenset(named) or None
 
-    def _zones(self, tables: PatientTables) -> Zones:
-        """Onset zone and resection as far as they are known, and the EZ that was chosen of them.
-
-        The sources are asked in their order. By the dataset's own rule the first that can tell the
-        EZ decides; a choice of the plan is made from all of them, each zone from the first source
-        that knows it.
-        """
-        every, ez = Zones(), None
-        choice = "" if self.plan.cohort.labels else self.plan.cohort.ez
-        for reader in self._readers:
-            decided = ez is not None
-            try:
-                labels = reader(tables)
-            except DataError as error:
-                if not self.everyone and not decided:
-                    raise
-                self._labels_not_read.append(error.reason)
-                continue
-            if labels is None:
-                continue
-            every = every.completed(labels.zones)
-            if not decided:
-                self.rows += labels.rows
-                ez = None if choice else labels.zones.chosen(self._rule)
-        if choice:
-            ez = every.chosen(choice)
-            self._note_choice(tables.patient, every, ez)
-        return replace(every, ez=ez)
-
-    @property
-    def _rule(self) -> Choice:
-        """The dataset's own choice; a table of the user says itself what is EZ."""
-        return "either" if self.plan.cohort.labels else self.dataset.zone
-
-    def _note_choice(self, patient: str, known: Zones, ez: frozenset[str] | None) -> None:
-        if ez is None and known.chosen("either") is not None:
-            has = [name for name in ("soz", "resected", "ez") if getattr(known, name) is not None]
-            text = (
-                f"cohort.ez is {self.plan.cohort.ez!r}, but its labels state only {', '.join(has)}"
-            )
-            self.rows.append(AuditRow.of("label", Note(text, "label"), (patient,), "noted"))
-
-    def _note_strangers(self, table: LabelTable) -> None:
-        strangers = table.patients() - set(self.tree.participants)
-        if strangers:
-            text = f"{len(strangers)} patients of the label table are not in this dataset"
-            self.rows.append(AuditRow.of("label", Note(text, "label"), effect="noted"))
-
-    def _note_missing_labels(self, patients: list[Patient]) -> None:
-        unlabelled = [patient for patient in patients if patient.ez is None]
-        if not unlabelled:
-            return
-        for reason in self._labels_not_read:
-            self.rows.append(AuditRow.of("dataset", reason, effect="noted"))
-        note = Note(f"has no EZ label ({self.dataset.ez})", "label")
-        for patient in unlabelled:
-            self.rows.append(AuditRow.of("label", note, (patient.name,), "noted"))
+    def _add(self, rows: Iterable[AuditRow]) -> None:
+        self.rows += [row for row in rows if row not in self.rows]
 
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
         used = {(p.name, key) for p in patients for run in p.runs for key in (run.run, run.entity)}
-        for place, (patient, run) in enumerate(self._onsets, start=1):
+        for place, (patient, run) in enumerate(self._onsets.given, start=1):
             if (patient, run) not in used:
                 note = Note(
                     "is in the onset table but is not a usable seizure of this dataset", "onset"
@@ -331,27 +300,3 @@ class Scan:
                 shown = patient if patient in self.tree.participants else ""
                 who = (shown, shown_run(run, place))
                 self.rows.append(AuditRow.of("run", note, who, "noted"))
-
-    def _positions(
-        self, patient: str, runs: list[RunSidecars]
-    ) -> tuple[pd.DataFrame | None, Positions]:
-        """Contacts of all electrodes.tsv of the patient (one per montage or session), merged."""
-        tables, merged = [], Positions.none()
-        read = set()
-        for run in runs:
-            paths = self.tree.sidecars(run.file, "electrodes", ".tsv")
-            if not paths or paths[-1] in read:
-                continue
-            read.add(paths[-1])
-            try:
-                table = read_table(paths[-1])
-                fields = self.tree.fields(run.file, "coordsystem")
-            except DataError as error:
-                note = Reason(f"{error} Its contacts have no positions.", error.code)
-                self.rows.append(AuditRow.of("patient", note, (patient,), "noted"))
-                continue
-            positions, rows = read_positions(table, fields, patient)
-            self.rows += [row for row in rows if row not in self.rows]
-            tables.append(table)
-            merged = merged.merged(positions)
-        return (pd.concat(tables) if tables else None), merged

@@ -7,10 +7,12 @@ strict about what cannot be guessed (encodings, ragged tables): that is one clea
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,16 +28,22 @@ from epilens.io.safe_read import read_bytes, real_path
 _NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
 # Folders that are one recording: MEF3 sessions.
 _FOLDER_FORMATS = {".mefd"}
-_MISSING = ("n/a", "na", "nan", "none", "")
+_MISSING = (
+    *("n/a", "na", "nan", "none", "", "n.a.", "n.a", "n\\a", "#n/a", "<na>", "null", "nil"),
+    *("-", "--", "missing", "not available", "not applicable", "n / a", "(n/a)", "."),
+)
 MOST_BYTES = 32 * 1024**2
 """Of a sidecar: hours of events, or a thousand channels, are a hundredth of it."""
 _MOST_COLUMNS, _MOST_CELLS = 1000, 2_000_000
 
 
 def read_text(path: Path) -> str:
-    """Text of a sidecar; UTF-8 with or without byte-order mark, nothing else."""
+    """Text of a sidecar, unpacked: UTF-8 with or without byte-order mark, any line ends."""
+    content = read_bytes(path, most=MOST_BYTES)
+    if path.suffix.lower() == ".gz":
+        content = _unpacked(content, path.name)
     try:
-        return read_bytes(path, most=MOST_BYTES).decode("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path.name}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
@@ -44,11 +52,32 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+def _unpacked(content: bytes, who: str) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            unpacked = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error):
+        raise DataError(
+            f"{who}: expected a gzip file, found another or a damaged one. Restore the file.",
+            code="sidecar-malformed",
+        ) from None
+    if len(unpacked) > MOST_BYTES:
+        raise DataError(
+            f"{who}: expected at most {MOST_BYTES // 1024**2} MB of text, found more. Is it the "
+            "right file?",
+            code="file-too-large",
+        )
+    return unpacked
+
+
 def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     """All cells as stripped text, `n/a` as empty text; lower-case column names."""
-    quoting = csv.QUOTE_NONE if sep == "\t" else csv.QUOTE_MINIMAL
+    text = read_text(path)
+    # Only a table whose header is quoted has quotes that are not part of the cells.
+    quoted = sep != "\t" or text.lstrip().startswith('"')
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     try:
-        lines = csv.reader(io.StringIO(read_text(path)), delimiter=sep, quoting=quoting)
+        lines = csv.reader(io.StringIO(text), delimiter=sep, quoting=quoting)
         rows = _filled(lines, path.name)
     except csv.Error as error:
         raise DataError(
@@ -60,6 +89,7 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
             f"{path.name}: expected a table, found an empty file. Restore the file.",
             code="sidecar-malformed",
         )
+    rows = _without_empty_ends(rows)
     header = [name.lower() for name in rows[0]]
     often, times = Counter(header).most_common(1)[0]
     if times > 1:
@@ -79,6 +109,14 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
             )
     frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
     return frame.mask(frame.map(str.lower).isin(_MISSING), "")
+
+
+def _without_empty_ends(rows: list[list[str]]) -> list[list[str]]:
+    """Rows without the empty cells that spreadsheets write behind the last column."""
+    width = len(rows[0])
+    while width and not rows[0][width - 1]:
+        width -= 1
+    return [row[:width] if not any(row[width:]) else row for row in rows]
 
 
 _COLUMNS = frozenset(
@@ -178,8 +216,9 @@ class BidsTree:
     def participants(self) -> dict[str, dict[str, str]]:
         """Row of participants.tsv by patient (`sub-…`); empty rows for folders without one."""
         folders: dict[str, dict[str, str]] = {name: {} for name in sorted(self.folders)}
-        path = self.root / "participants.tsv"
-        if not path.exists():
+        names = ("participants.tsv", "participants.tsv.gz")
+        path = next((p for name in names if (p := self.root / name).exists()), None)
+        if path is None:
             return folders
         table = read_table(inside(path, self.root))
         if "participant_id" not in table:
@@ -190,10 +229,22 @@ class BidsTree:
         rows: dict[str, dict[str, str]] = {}
         for row in table.to_dict("records"):
             name = with_prefix(row["participant_id"], "sub-")
-            if name in rows:
+            row = {str(key): value for key, value in row.items()}
+            if name in rows and not {"session", "session_id"} & set(row):
                 raise DataError(f"{path}: expected {name} once, found it twice. Remove one row.")
-            rows[name] = {str(key): value for key, value in row.items()}
+            # A row per session: the first that says something counts.
+            rows[name] = row | {k: v for k, v in rows.get(name, {}).items() if v}
         return folders | rows
+
+    @cached_property
+    def participant_fields(self) -> dict[str, Any]:
+        """`participants.json`, which explains the columns; empty where it cannot be read."""
+        names = ("participants.json", "participants.json.gz")
+        path = next((p for name in names if (p := self.root / name).exists()), None)
+        try:
+            return {} if path is None else read_json(inside(path, self.root))
+        except DataError:
+            return {}
 
     @cached_property
     def files(self) -> tuple[BidsFile, ...]:
@@ -230,7 +281,7 @@ class BidsTree:
             yield from (here / name for name in names)
             recordings = [name for name in folders if Path(name).suffix in _FOLDER_FORMATS]
             yield from (here / name for name in recordings)
-            skip = set(recordings) | (_NOT_RAW if here == self.root else set())
+            skip = set(recordings) | (_NOT_RAW if here == self.root else {"derivatives"})
             folders[:] = [name for name in folders if name not in skip and name[0] != "."]
 
     def subject_files(self, patient: str) -> list[BidsFile]:
@@ -256,7 +307,7 @@ class BidsTree:
             file
             for file in near
             if file.suffix == suffix
-            and file.extension == extension
+            and file.extension.removesuffix(".gz") == extension
             and file.path.parent in above
             and {e for e in file.entities if e[0] != "space"} <= run.entities
         ]
@@ -272,12 +323,22 @@ class BidsTree:
         paths = self.sidecars(run, suffix, ".tsv")
         return read_table(paths[-1]) if paths else None
 
-    def fields(self, run: BidsFile, suffix: str) -> dict[str, Any]:
-        """JSON fields that apply to a run; the nearest file wins, field by field."""
+    def fields(self, run: BidsFile, suffix: str, space: str | None = None) -> dict[str, Any]:
+        """JSON fields that apply to a run; the nearest file wins, field by field.
+
+        With a `space` (of coordsystem.json), files of other spaces do not apply.
+        """
         merged: dict[str, Any] = {}
         for path in self.sidecars(run, suffix, ".json"):
-            merged |= read_json(path)
+            if space is None or space_of(path) in ("", space):
+                merged |= read_json(path)
         return merged
+
+
+def space_of(path: Path) -> str:
+    """The entity `space` of a file's name, or empty text."""
+    file = BidsFile.of(path)
+    return "" if file is None else file.entity("space")
 
 
 def _cannot_list(error: OSError) -> None:

@@ -6,6 +6,9 @@
 | `valid` | seizure, window, channel | the window lies inside the recording, the channel is there |
 | `is_ez` | channel | absent when unknown |
 | `is_soz`, `is_resected` | channel | onset zone and resection, each absent when unknown |
+| `is_onset_contact` | seizure, channel | contacts in which events say the seizure began |
+| `onset_contacts_stated` | seizure | whether its event names them; both absent when none does |
+| `seizure_duration_s`, `seizure_type` | seizure | by the events; 0 and empty: not stated |
 | `position_mm`, `has_position` | channel, axis; channel | absent when no contact has a position |
 | `start_s`, `stop_s` | seizure, window | seconds from onset |
 | `unit`, `words` | descriptor | as its row says |
@@ -28,7 +31,10 @@ _REQUIRED = {
 }
 _TARGET = "is_ez"
 # Labels other than the target: no method is given them, neither to fit nor to predict.
-_UNTAUGHT = ("is_soz", "is_resected")
+_UNTAUGHT = (
+    *("is_soz", "is_resected", "is_onset_contact", "onset_contacts_stated"),
+    *("seizure_duration_s", "seizure_type"),
+)
 _LABELS = (_TARGET, *_UNTAUGHT)
 # Attributes that a method may read; a list of what is allowed cannot forget a leak.
 _NEUTRAL = ("patient", "montage", "band", "reference", "plan_digest", "key")

@@ -14,7 +14,7 @@ from epilens.core.errors import DataError
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow, Note
 from epilens.data.positions import Positions
-from epilens.data.recording import FLAGS, Recording
+from epilens.data.recording import ZONES, Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.cube import AXES, check, is_ictal, is_reference
 from epilens.evidence.descriptors import DESCRIPTORS, HIGH_GAMMA, Descriptor, describe_block
@@ -129,15 +129,37 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
 def _on_channels(seizures: Seizures) -> dict[str, Any]:
     """Labels and positions, as far as they are known."""
     data, names = {}, seizures.channels
-    for flag in FLAGS:
+    for flag in ZONES:
         zone = _labels(seizures.about, flag)
         if zone is not None:
             data[flag] = ("channel", np.array([name in zone for name in names]))
+    data |= _stated_seizures(seizures)
     mm = _positions(seizures).mm
     if mm:
         at = [mm.get(name, (0.0, 0.0, 0.0)) for name in names]
         data["position_mm"] = (("channel", "axis"), np.array(at))
         data["has_position"] = ("channel", np.array([name in mm for name in names]))
+    return data
+
+
+def _stated_seizures(seizures: Seizures) -> dict[str, Any]:
+    """What events say about each seizure: where it began, its type and how long it lasted."""
+    onsets, stated = [r.onset for r in seizures.about], [r.is_onset_contact for r in seizures.about]
+    if not any(onset.kind for onset in onsets) and all(flags is None for flags in stated):
+        return {}
+    lasted = [max(0.0, o.offset_s - o.onset_s) if o.offset_s is not None else 0.0 for o in onsets]
+    data: dict[str, Any] = {
+        "seizure_duration_s": ("seizure", np.array(lasted)),
+        "seizure_type": ("seizure", np.array([onset.kind for onset in onsets])),
+    }
+    if any(flags is not None for flags in stated):
+        parts = [
+            np.zeros((1, len(r.channels)), bool) if flags is None else np.array([flags])
+            for r, flags in zip(seizures.about, stated, strict=True)
+        ]
+        data["is_onset_contact"] = (("seizure", "channel"), seizures.stack(parts)[:, 0])
+        known = np.array([flags is not None for flags in stated])
+        data["onset_contacts_stated"] = ("seizure", known)
     return data
 
 

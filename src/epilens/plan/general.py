@@ -31,9 +31,10 @@ class CohortPlan(Section):
     """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
     duplicates: Literal["once", "keep"] = "once"
     """Whether two runs of a patient with the same signal count once."""
-    ez: Literal["", "soz", "resected", "either", "both"] = ""
+    ez: Literal["", "soz", "resected", "either", "both", "onset-contacts"] = ""
     """Which zone is the EZ where a dataset has the onset zone and the resection; empty: as the
-    dataset's row says. A table of `labels` says itself what is EZ."""
+    dataset's row says. `onset-contacts`: the contacts in which the recorded seizures began, as
+    their events name them. A table of `labels` says itself what is EZ."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
     onsets: str = ""

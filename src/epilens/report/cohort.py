@@ -25,9 +25,10 @@ def write_audit(cohort: Iterable[Recordings], path: Path) -> None:
 def print_cohort(summary: dict[str, Any]) -> None:
     """The cohort's tables on stdout: centers, patients, and why something was left out."""
     columns = ["Center", "Patients", "Seizures", "Left out", "Channels", "EZ", "EZ %", "Positions"]
+    _print_contents(summary["contents"])
     total = summary["total"] | {"center": "Total"}
     centers = summary["centers"] if len(summary["centers"]) == 1 else [*summary["centers"], total]
-    rows = [_counts(row, row["center"], row["patients"]) for row in centers]
+    rows = [_counts(row, row["center"], _patients(row)) for row in centers]
     print_table("Cohort", columns, rows)
     columns = [
         "Patient",
@@ -53,6 +54,21 @@ def print_cohort(summary: dict[str, Any]) -> None:
         rows = [(kind, n, why, example[kind, why]) for (kind, why), n in reasons.most_common()]
         if rows:
             print_table(title, ["What", "Times", "Why", "First"], rows, left=4)
+
+
+def _print_contents(contents: list[dict[str, Any]]) -> None:
+    columns = ["Task", "Kind", "Recordings", "Patients"]
+    if contents:
+        rows = [
+            [part[key] for key in ("task", "kind", "recordings", "patients")] for part in contents
+        ]
+        print_table("Recordings", columns, rows, left=2)
+
+
+def _patients(row: dict[str, Any]) -> int | str:
+    """All patients; those with seizures too, where that is not the same."""
+    total, with_seizures = row["patients"], row["patients_with_seizures"]
+    return total if with_seizures in (0, total) else f"{total} ({with_seizures} with seizures)"
 
 
 def _counts(row: dict[str, Any], *before: Any) -> list[Any]:

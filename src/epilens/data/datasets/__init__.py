@@ -45,6 +45,8 @@ class Dataset:
     """Nobody was recorded: everything that is made from it says so."""
     center: str = ""
     """Name of the center; empty: the `center` or `site` of the participant, else the dataset's."""
+    centers: tuple[tuple[str, str], ...] = ()
+    """Start of a patient's name and its center, where a dataset has several."""
     accession: str = ""
     """OpenNeuro accession, by which a tree of this dataset is recognised."""
     shared: tuple[str, ...] = ()
@@ -64,6 +66,11 @@ class Dataset:
         if not why:
             return reason_of_outcome(participant, outcomes or self.outcomes)
         return Note(why) if isinstance(why, str) else why
+
+    def center_of(self, patient: str) -> str:
+        """The patient's center by this row, or empty text."""
+        starts = (center for start, center in self.centers if patient.startswith(start))
+        return next(starts, self.center)
 
     def is_ictal(self, task: str) -> bool:
         """Whether runs of this task are seizures."""

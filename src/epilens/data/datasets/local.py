@@ -4,14 +4,27 @@ from epilens.data.datasets import Dataset
 from epilens.data.labels import LabelColumns, StatusWords
 
 WORDS = StatusWords(
-    frozenset({"soz", "ez", "resect", "resected", "resection", "rz", "ablated", "ablation"})
+    frozenset(
+        {
+            *("soz", "ez", "resect", "resected", "resection", "rz", "ablated", "ablation"),
+            *("cavity", "removed"),
+        }
+    )
 )
 COLUMNS = LabelColumns(
     (
-        *("is_ez", "ez", "soz", "is_soz", "seizure_zone", "seizure_onset_zone"),
-        *("resected", "is_resected", "resect", "resection", "resection_zone", "resected_zone"),
-        *("rz", "ablated", "ablation"),
+        *("ez", "epileptogenic_zone", "soz", "seizure_zone", "seizure_onset_zone", "onset_zone"),
+        *("seizure_onset", "ictal_onset_zone", "resected", "resect", "resection"),
+        *("resection_zone", "resected_zone", "resection_cavity", "rz", "cavity", "removed"),
+        *("ablated", "ablation", "ablation_zone"),
     )
+)
+TABLES = (COLUMNS, WORDS)
+"""Whatever channels.tsv and electrodes.tsv say."""
+EZ = (
+    "a column (is_ez, soz, seizure_zone, resected, resection, rz, cavity, ablated, …) of "
+    "channels.tsv or electrodes.tsv, words in status_description, the onset contacts that events "
+    "name, or a CSV given by --labels"
 )
 
 ENTRIES = (
@@ -20,10 +33,9 @@ ENTRIES = (
         title="Any center's iEEG-BIDS dataset",
         version="",
         licence="",
-        who="every patient with an ictal run",
-        onset="free text in events.tsv, or the file's own annotations",
-        ez="a column (is_ez, ez, soz, seizure_zone, resected, rz, …) of channels.tsv or "
-        "electrodes.tsv, words in status_description, or a CSV given by --labels",
-        labels=(COLUMNS, WORDS),
+        who="every patient with a seizure",
+        onset="events.tsv of any run, or the file's own annotations",
+        ez=EZ,
+        labels=TABLES,
     ),
 )

@@ -1,7 +1,7 @@
 """The simulated multi-center cohort that `epilens simulate` writes; not clinical data."""
 
 from epilens.data.datasets import Dataset
-from epilens.data.datasets.local import COLUMNS, WORDS
+from epilens.data.datasets.local import TABLES
 from epilens.data.labels import ClinicalSheet
 
 SHEET = "sourcedata/clinical_data_summary.xlsx"
@@ -20,6 +20,6 @@ ENTRIES = (
         onset="free text in events.tsv, spelt differently by each center",
         ez="words in status_description, a column, or a clinical sheet, by center",
         note="simulated signals and patients: nothing computed from them is clinical evidence",
-        labels=(COLUMNS, WORDS, ClinicalSheet(SHEET)),
+        labels=(*TABLES, ClinicalSheet(SHEET)),
     ),
 )

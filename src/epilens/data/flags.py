@@ -1,0 +1,158 @@
+"""Yes or no as people write it: `yes`, `1.0`, `resected`, `not resected`, or a code with `Levels`.
+
+A column is read as a whole. Where a cell means neither yes nor no, the column is unreadable for
+this patient, and a note lists the values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from epilens.core.errors import DataError
+from epilens.data.sidecars import as_number
+
+RESECTION = frozenset(
+    {
+        *("resected", "resect", "resection", "resectionzone", "resectedzone", "rz", "resec"),
+        *("ablated", "ablation", "ablationzone", "cavity", "resectioncavity", "removed"),
+    }
+)
+"""What people call a resection, without spaces and underscores."""
+ONSET_ZONE = frozenset(
+    {
+        *("soz", "seizurezone", "onsetzone", "seizureonsetzone", "seizureonset", "ictalonset"),
+        *("ictalonsetzone",),
+    }
+)
+"""What people call the seizure-onset zone, without spaces and underscores."""
+_EZ = frozenset({"ez", "epileptogeniczone", "epileptogenic"})
+_BAD = frozenset({"bad", "artifact", "artefact", "noisy", "noise"})
+_YES = frozenset({"1", "true", "t", "yes", "y", "positive", "present", "inside", "included"})
+_NO = frozenset(
+    {
+        *("0", "false", "f", "no", "n", "nez", "noninvolved", "earlypropzone", "irritativezone"),
+        *("preserved", "spared", "intact", "unresected", "remaining", "negative", "absent"),
+        *("outside", "good", "clean", "ok"),
+    }
+)
+_POSITIVE = _BAD | _YES | _EZ | RESECTION | ONSET_ZONE
+_DENIABLE = "|".join(sorted(_POSITIVE - {"y", "t", "1"}))
+_DENIED = re.compile(rf"(?:not|non|no|outside)(?:in|of|part|the|a)*?(?:{_DENIABLE})")
+
+
+def bare_word(text: str) -> str:
+    """A text in lower case without spaces, underscores and hyphens; `1.0` as `1`.
+
+    Examples
+    --------
+    >>> bare_word("Seizure onset_zone"), bare_word("1.0"), bare_word("-1")
+    ('seizureonsetzone', '1', '-1')
+    """
+    return re.sub(r"(?<=\d)\.0+$|[\s_]|(?<=[a-z])-(?=[a-z])", "", text.strip().lower())
+
+
+def as_flag(text: str) -> bool | None:
+    """Yes, no, or None for empty text; anything else is refused.
+
+    Examples
+    --------
+    >>> as_flag("resected"), as_flag("preserved"), as_flag("not in SOZ"), as_flag("")
+    (True, False, False, None)
+    """
+    word = bare_word(text)
+    if not word:
+        return None
+    if word in _POSITIVE:
+        return True
+    if word in _NO or _DENIED.fullmatch(word):
+        return False
+    raise DataError("expected yes or no (or 1/0, true/false), found another text")
+
+
+Levels = Mapping[str, str]
+"""Meaning of each code of a column, as the JSON sidecar explains it."""
+
+
+def levels_of(fields: Mapping[str, Any], column: str) -> dict[str, str]:
+    """`Levels` of a column in a JSON sidecar, by `bare_word` of the code; empty without any."""
+    entry = next((v for k, v in fields.items() if str(k).strip().lower() == column), None)
+    levels = entry.get("Levels") if isinstance(entry, dict) else None
+    if not isinstance(levels, dict):
+        return {}
+    texts = {
+        bare_word(str(code)): text.get("Description", "") if isinstance(text, dict) else text
+        for code, text in levels.items()
+    }
+    return {code: text for code, text in texts.items() if isinstance(text, str) and text.strip()}
+
+
+@dataclass(frozen=True)
+class FlagColumn:
+    """A yes/no column by channel; None where a cell is empty."""
+
+    flags: dict[str, bool | None]
+    unreadable: str = ""
+    """The values of a column that cannot be read, as a note may show them; else empty."""
+
+
+def read_flags(table: pd.DataFrame, column: str, levels: Levels) -> FlagColumn:
+    """One yes/no column of channels.tsv or electrodes.tsv.
+
+    A code that means neither yes nor no by itself (`2`), or whose explanation says the opposite
+    (`1`: preserved), is read through `levels`.
+    """
+    flags: dict[str, bool | None] = {}
+    for name, text in zip(table["name"], table[column], strict=True):
+        try:
+            flags[name] = flags.get(name) or _coded_flag(text, levels)
+        except DataError:
+            return FlagColumn({}, shown_values(table[column]))
+    return FlagColumn(flags)
+
+
+def _coded_flag(text: str, levels: Levels) -> bool | None:
+    meaning = levels.get(bare_word(text)) if text else None
+    if meaning is not None:
+        try:
+            return as_flag(meaning)
+        except DataError:
+            pass  # the explanation is a sentence: the code itself may be plain
+    return as_flag(text)
+
+
+_SHOWABLE = frozenset(
+    {
+        *("maybe", "possible", "possibly", "probable", "probably", "likely", "unsure", "uncertain"),
+        *("unknown", "partial", "partially", "partly", "early", "late", "propagation", "spread"),
+        *("irritative", "zone", "edge", "border", "near", "yes", "no", "soz", "ez", "left"),
+        *("right", "primary", "secondary", "core", "margin", "low", "medium", "high", "none"),
+    }
+)
+"""Words that may be repeated; any other text of a file could name a person."""
+
+
+def shown_values(values: Iterable[str]) -> str:
+    """The values of a column for a note: numbers and known words; other texts are counted.
+
+    Examples
+    --------
+    >>> shown_values(["yes", "maybe", "", "ask Anna"])
+    'maybe, yes and 1 other text'
+    """
+    distinct = sorted({value.strip().lower() for value in values} - {""})
+    shown = [value for value in distinct if _is_showable(value)][:8]
+    others = len(distinct) - len(shown)
+    counted = f"{others} other text{'s' * (others != 1)}" if others else ""
+    return " and ".join(part for part in (", ".join(shown), counted) if part)
+
+
+def _is_showable(value: str) -> bool:
+    words = re.findall(r"[^\W\d_]+", value)
+    if as_number(value) is not None:
+        return len(value) <= 8
+    return len(value) <= 40 and bool(words) and all(word in _SHOWABLE for word in words)
