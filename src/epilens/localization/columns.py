@@ -34,6 +34,7 @@ def contact_columns(localized: Localization) -> Iterator[ContactColumn]:
     yield from _name_columns(localized)
     yield from _score_columns(localized)
     yield from _seizure_columns(localized)
+    yield from _stated_columns(localized)
     yield from _evidence_columns(localized)
     yield from _place_columns(localized)
 
@@ -82,6 +83,16 @@ def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:
     yield ContactColumn("seizure_sd", text, seizure_spread(per_seizure, shown))
     text = "Fraction of its seizures, each alone, in which the contact is among the top K; K is "
     yield ContactColumn("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
+
+
+def _stated_columns(localized: Localization) -> Iterator[ContactColumn]:
+    """What the annotations of the seizures say about the contacts; no score depends on it."""
+    cube = localized.cube
+    if "is_onset_contact" in cube:
+        times = cube["is_onset_contact"].sel(channel=list(localized.channels)).sum("seizure")
+        stated = int(cube["onset_contacts_stated"].sum())
+        text = "Seizures in which the contact is an onset contact by the annotated events, of "
+        yield ContactColumn("onset_stated_in", f"{text}{stated} that name some", times.values)
 
 
 def _evidence_columns(localized: Localization) -> Iterator[ContactColumn]:

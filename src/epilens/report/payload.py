@@ -159,6 +159,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "quality": row["quality"],
         "mm": None if mm is None else [round(v, 2) for v in mm],
         "resected": localized.resection is not None and bool(localized.resection.resected[c]),
+        "statedIn": int(row["onset_stated_in"]) if "onset_stated_in" in row else None,
         "others": [int(other.ranks[c]) for other in localized.comparisons],
         "words": [visible(line) for line in localized.words[c]],
     }

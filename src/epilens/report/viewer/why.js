@@ -30,6 +30,7 @@ function buildChosen() {
   data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
+  if (c.statedIn !== null) facts.push(['onset contact by the events', c.statedIn ? `in ${c.statedIn} of ${S} seizures` : 'no']);
   if (data.resection) facts.push(['resection', c.resected ? 'resected' : 'not resected']);
   document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
   fill('words',
