@@ -13,6 +13,7 @@ from zarr.storage import ZipStore
 
 from epilens.core.errors import CubeError, DataError, PlanError
 from epilens.data.recording import FLAGS
+from epilens.data.recording import ZONES as PATIENT_LABELS
 from epilens.evidence.cube import blind, check, target_only
 from epilens.evidence.describe import describe, describe_patient
 from epilens.evidence.files import open_cohort, open_cube, save
@@ -237,7 +238,7 @@ def test_a_zone_that_is_not_known_is_absent():
     assert not {"is_soz", "is_resected"} & set(make_cube().variables)
 
 
-@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("flag", PATIENT_LABELS)
 def test_a_zone_that_one_seizure_does_not_tell_is_absent(flag):
     parts = [make_recording(run="run-01", **ZONES), make_recording(run="run-02", **ZONES)]
     untold = make_recording(run="run-02", **(ZONES | {flag: None}))
@@ -246,11 +247,14 @@ def test_a_zone_that_one_seizure_does_not_tell_is_absent(flag):
 
 
 def test_a_blind_cube_has_no_label_of_any_kind():
-    assert not set(FLAGS) & set(blind(make_cube(**ZONES)).variables)
+    cube = make_cube(**ZONES, is_onset_contact=ZONES["is_soz"])
+    assert set(FLAGS) <= set(cube.variables)
+    assert not set(FLAGS) & set(blind(cube).variables)
 
 
 def test_a_fit_is_given_the_ez_and_no_other_label():
-    assert set(FLAGS) & set(target_only(make_cube(**ZONES)).variables) == {"is_ez"}
+    cube = make_cube(**ZONES, is_onset_contact=ZONES["is_soz"])
+    assert set(FLAGS) & set(target_only(cube).variables) == {"is_ez"}
 
 
 def test_zones_survive_the_store(tmp_path):
