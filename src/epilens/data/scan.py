@@ -14,8 +14,8 @@ import pandas as pd
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note, shown_run
 from epilens.data.bad_channels import marked_bad
+from epilens.data.bids_electrodes import BidsElectrodes, RunElectrodes
 from epilens.data.datasets import Dataset, recognise
-from epilens.data.electrodes import ElectrodeTable, ElectrodeTables
 from epilens.data.labels import PatientTables, Zones, is_code
 from epilens.data.participants import explained
 from epilens.data.patient_zones import PatientZones
@@ -76,7 +76,7 @@ class Scan:
         self._simulated = dataset.simulated or recognise(tree.description).simulated
         self._onsets = RunOnsets(tree, dataset, plan, onsets)
         self._zones = PatientZones(tree, dataset, plan, everyone)
-        self._electrodes = ElectrodeTables(tree)
+        self._electrodes = BidsElectrodes(tree)
         # Parts of the scan write to the same audit, in the order of the work.
         self._onsets.rows = self._zones.rows = self._electrodes.rows = self.rows
         self._without_seizure: list[str] = []
@@ -248,7 +248,7 @@ class Scan:
         except DataError:
             return {}
 
-    def _electrodes_of(self, runs: Sequence[RunSidecars]) -> list[ElectrodeTable]:
+    def _electrodes_of(self, runs: Sequence[RunSidecars]) -> list[RunElectrodes]:
         """Every electrodes.tsv of the runs (one per montage or session), once."""
         tables = (
             self._electrodes.of_run(run.file, run.patient, set(run.table["name"])) for run in runs
@@ -256,7 +256,7 @@ class Scan:
         return list({id(table): table for table in tables if table is not None}.values())
 
     def _zones_of(
-        self, name: str, runs: Sequence[RunSidecars], electrodes: Sequence[ElectrodeTable]
+        self, name: str, runs: Sequence[RunSidecars], electrodes: Sequence[RunElectrodes]
     ) -> Zones:
         tables = PatientTables(
             name,

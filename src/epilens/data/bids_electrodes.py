@@ -22,7 +22,7 @@ _PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
 
 
 @dataclass(frozen=True)
-class ElectrodeTable:
+class RunElectrodes:
     """One electrodes.tsv; names are those of channels.tsv where they mean the same contact."""
 
     table: pd.DataFrame
@@ -31,15 +31,15 @@ class ElectrodeTable:
     positions: Positions
 
 
-class ElectrodeTables:
+class BidsElectrodes:
     """The electrodes.tsv files of a tree, each read once; `rows` are notes for the audit."""
 
     def __init__(self, tree: BidsTree):
         self._tree = tree
-        self._read: dict[Path, ElectrodeTable | None] = {}
+        self._read: dict[Path, RunElectrodes | None] = {}
         self.rows: list[AuditRow] = []
 
-    def of_run(self, run: BidsFile, patient: str, names: Collection[str]) -> ElectrodeTable | None:
+    def of_run(self, run: BidsFile, patient: str, names: Collection[str]) -> RunElectrodes | None:
         """The table that applies to a run, or None; one that cannot be read is a note."""
         paths = self._tree.sidecars(run, "electrodes", ".tsv")
         if not paths:
@@ -57,10 +57,10 @@ class ElectrodeTables:
 
     def _preferred(
         self, run: BidsFile, paths: list[Path], patient: str, names: Collection[str]
-    ) -> ElectrodeTable:
+    ) -> RunElectrodes:
         """The table of the best coordinate system in which contacts have positions."""
         ordered = sorted(paths, key=lambda path: _preference(space_of(path)))
-        tables: list[tuple[Path, ElectrodeTable, list[AuditRow]]] = []
+        tables: list[tuple[Path, RunElectrodes, list[AuditRow]]] = []
         for path in ordered:
             tables.append((path, *self._open(run, path, patient, names)))
             if tables[-1][1].positions.mm:
@@ -75,13 +75,13 @@ class ElectrodeTables:
 
     def _open(
         self, run: BidsFile, path: Path, patient: str, names: Collection[str]
-    ) -> tuple[ElectrodeTable, list[AuditRow]]:
+    ) -> tuple[RunElectrodes, list[AuditRow]]:
         table = read_table(path)
         if "name" in table:
             table = table.assign(name=names_in(list(table["name"]), names))
         coordsystem = self._tree.fields(run, "coordsystem", space_of(path))
         positions, rows = read_positions(table, coordsystem, patient)
-        return ElectrodeTable(table, self._tree.fields(run, "electrodes"), positions), rows
+        return RunElectrodes(table, self._tree.fields(run, "electrodes"), positions), rows
 
     def _note(self, note: Reason, patient: str) -> None:
         row = AuditRow.of("patient", note, (patient,), "noted")
