@@ -7,11 +7,16 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import openpyxl
 import pytest
 from localized_patients import HOSTILE, hostile, largest, usual
+from new_patients import FS
 
+from epilens.data.positions import Positions
 from epilens.localization.maps import TimeMap
+from epilens.report.localize import localize
 from epilens.report.page import page as page_of
+from epilens.testing import make_recording
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -531,4 +536,76 @@ def test_the_largest_page_is_ready_within_two_seconds(browser, tmp_path):
     assert ready_ms < 4000
     tab.page.locator("#ranking tbody tr").nth(5).click()
     assert len(tab.names()) == 200
+    tab.page.close()
+
+
+def test_a_simulated_training_cohort_does_not_make_the_patient_simulated(opened):
+    (said,) = opened.page.locator("header .simulated").all_inner_texts()
+    assert said.startswith("The model was trained on simulated patients")
+
+
+def test_a_contact_that_is_less_likely_than_not_is_not_called_ez(opened):
+    table = usual().contacts.set_index("name")
+    for row in opened.page.locator("#ranking tbody tr").all():
+        name, badge = row.locator("td").nth(1).inner_text(), row.locator(".flagged")
+        if badge.count():
+            likely = table.loc[name, "ez_probability"] >= 0.5
+            assert badge.inner_text() == ("EZ likely" if likely else "flagged")
+
+
+def test_the_region_is_visible_without_scrolling_at_1440_pixels(browser, folder):
+    tab = Watched(browser, folder / "sub-Usual.html", width=1440)
+    box = tab.page.locator("#ranking").bounding_box()
+    region = tab.page.locator("#ranking td .sd").first
+    head = tab.page.locator("#ranking th[data-key=region]").bounding_box()
+    assert region.count()
+    assert head["x"] + head["width"] <= box["x"] + box["width"]
+    tab.page.close()
+
+
+def test_the_model_card_is_not_in_a_scroll_box(opened):
+    hidden = "box => box.scrollHeight - box.clientHeight"
+    for box in opened.page.locator("#about dl").all():
+        assert box.evaluate(hidden) <= 1
+
+
+def test_the_implantation_lists_each_electrode_with_its_trajectory(opened):
+    rows = opened.page.locator("#implantation tbody tr").all()
+    assert [row.locator("td").first.inner_text() for row in rows] == ["LA", "LB", "RH'"]
+    regions = usual().contacts.set_index("name")["region"]
+    trajectory = rows[0].locator("td").nth(1).inner_text()
+    assert trajectory.startswith(str(regions["LA1"]).split()[0])
+    assert "LA1" in rows[0].locator("td").nth(2).inner_text()
+
+
+def test_tables_and_drawings_can_be_saved(opened, tmp_path):
+    with opened.page.expect_download() as saved:
+        opened.page.locator("#export-xlsx").click()
+    saved.value.save_as(tmp_path / "contacts.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "contacts.xlsx").active
+    header, *rows = sheet.iter_rows(values_only=True)
+    assert header[:3] == ("name", "shaft", "rank")
+    assert [row[0] for row in rows][: len(ranked())] == ranked()
+    assert "not for diagnosis" in rows[-1][0]
+    for name in ("implant", "heat"):
+        with opened.page.expect_download() as saved:
+            opened.page.locator(f"#{name}-tools .save-png").click()
+        saved.value.save_as(tmp_path / "x.png")
+        assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_grid_is_drawn_in_its_own_rows(browser, tmp_path):
+    """64 contacts are 8 rows of 8, also where one is missing; nothing is called deep."""
+    names = [f"G{i}" for i in range(1, 65) if i != 10] + [f"LA{i}" for i in range(1, 7)]
+    part = make_recording("sub-Grid", fs=FS, channels=names, ez=4)
+    found = localize([replace(part, positions=Positions.none())], "line-length-change")
+    (tmp_path / "page.html").write_text(page_of(found), encoding="utf-8")
+    tab = Watched(browser, tmp_path / "page.html")
+    place = "name => {const c = document.querySelector(`.dot[aria-label^='${name},'] circle`);"
+    place += "return [c.getAttribute('cx'), c.getAttribute('cy')].map(Number)}"
+    at = {name: tab.page.evaluate(place, name) for name in ("G1", "G8", "G9", "G11", "G64")}
+    assert at["G1"][0] == at["G9"][0]
+    assert at["G8"][0] == at["G64"][0] > at["G11"][0] > at["G9"][0]
+    assert "G: rows of 8" in tab.text("#shafts-tools")
+    assert "deepest" not in tab.text("#shafts-tools")
     tab.page.close()

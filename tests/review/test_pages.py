@@ -46,15 +46,24 @@ def test_the_index_lists_the_patients_that_have_a_page(server, folder):
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
 
 
-def test_the_index_says_that_patients_are_simulated_when_one_is(tmp_path):
+def test_the_index_marks_simulated_patients_and_not_the_others(tmp_path):
     sentence = "Simulated patients: nothing here is clinical evidence."
-    write_report(hostile(), tmp_path / "real")
-    assert sentence not in index(tmp_path / "real")
     about = replace(hostile().about, simulated=True)
-    write_report(replace(hostile(), about=about), tmp_path / "made")
-    text = index(tmp_path / "made")
-    assert text.count(sentence) == 1
-    assert "simulated; " in text
+    write_report(replace(hostile(), about=about, patient="sub-Made"), tmp_path)
+    assert index(tmp_path).count(sentence) == 1, "all of them"
+    write_report(hostile(), tmp_path)
+    text = index(tmp_path)
+    assert sentence not in text
+    rows = {name: row for row in text.split("<tr>") for name in ("Made", "Hostile") if name in row}
+    assert "simulated patient; " in rows["Made"]
+    assert "simulated" not in rows["Hostile"]
+
+
+def test_the_index_names_a_model_that_was_trained_on_simulated_patients(tmp_path):
+    about = replace(hostile().about, trained_on_simulated=True)
+    write_report(replace(hostile(), about=about), tmp_path)
+    assert "model trained on simulated patients; " in index(tmp_path)
+    assert "simulated patient; " not in index(tmp_path)
 
 
 def test_the_index_calls_contacts_as_their_page_does(tmp_path):

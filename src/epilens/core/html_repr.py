@@ -14,6 +14,9 @@ SHOWN = 12
 """Rows of a table that are shown; the number of others is stated."""
 RESEARCH = "For research, not for diagnosis."
 SIMULATED = "Simulated patients: nothing here is clinical evidence."
+TRAINED_ON_SIMULATED = (
+    "The model was trained on simulated patients: its scores are not clinical evidence."
+)
 
 
 def card(

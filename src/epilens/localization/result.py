@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, MethodError, did_you_mean
-from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
+from epilens.core.html_repr import RESEARCH, SIMULATED, TRAINED_ON_SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
 from epilens.data.contacts import meant_channels
@@ -56,6 +56,8 @@ class About:
     card: tuple[tuple[str, str], ...]
     plan_digest: str
     simulated: bool
+    """Whether the patient is simulated."""
+    trained_on_simulated: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +108,8 @@ class Localization(Evidence):
         facts = {"by": self.about.title, "contacts": len(self), "seizures": len(self.seizures)}
         picture = bars([float(score) for score in table["ez_score"]], "EZ score by rank")
         shown = table[[name for name in _SHOWN if name in table]]
-        notes = [SIMULATED] * self.about.simulated + [RESEARCH]
+        notes = [SIMULATED] * self.about.simulated
+        notes += [TRAINED_ON_SIMULATED] * self.about.trained_on_simulated + [RESEARCH]
         return card(self.patient, facts, shown, picture, notes)
 
     @cached_property
@@ -242,7 +245,8 @@ def _about(source: Source, cube: xr.Dataset) -> About:
         threshold=source.threshold,
         card=tuple(source.card()),
         plan_digest=source.plan.digest,
-        simulated=source.simulated or bool(cube.attrs.get("simulated")),
+        simulated=bool(cube.attrs.get("simulated")),
+        trained_on_simulated=source.simulated,
     )
 
 

@@ -143,6 +143,7 @@ def sidecar(localized: Localization) -> dict[str, Any]:
         "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in localized.left_out],
         "CoordinateSystem": str(localized.cube.attrs.get("space", "")) or "n/a",
         "Simulated": about.simulated,
+        "TrainedOnSimulated": about.trained_on_simulated,
     }
     for column in localized.columns:
         tree[column.name] = {"Description": column.description}

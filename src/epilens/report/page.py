@@ -21,8 +21,8 @@ from epilens.report.payload import payload
 from epilens.report.pdf import sheet_rules
 
 SCRIPTS = (
-    *("state", "marks", "regions", "table", "shafts", "implant", "heatmap", "traces"),
-    *("strips", "propagation", "why", "compare", "header", "main"),
+    *("state", "marks", "regions", "export", "table", "shafts", "implant", "heatmap", "traces"),
+    *("strips", "propagation", "implantation", "why", "compare", "header", "main"),
 )
 """Files of viewer/, in the order in which they are put together."""
 

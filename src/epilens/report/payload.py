@@ -59,6 +59,7 @@ def _about(about: About) -> dict[str, Any]:
         "title": about.title,
         "isModel": about.is_model,
         "simulated": about.simulated,
+        "trainedOnSimulated": about.trained_on_simulated,
         "locked": None if about.threshold is None else _round(1 - about.threshold),
         "card": [[visible(key), visible(value)] for key, value in about.card],
         "plan": about.plan_digest,

@@ -73,7 +73,7 @@ def index(folder: Path, style: str = _SERVED_STYLE, after: str = "") -> str:
     """Return the index as HTML; `style` and markup after the table can be given."""
     summaries = {name: read_summary(folder, name) for name in list_reports(folder)}
     rows = "\n".join(_row(name, summary) for name, summary in summaries.items())
-    simulated = any(summary.simulated for summary in summaries.values())
+    simulated = all(summary.simulated for summary in summaries.values())
     note = f'<p class="simulated">{as_text(SIMULATED)}</p>\n' if simulated else ""
     head = "".join(f"<th>{title}</th>" for title in _TITLES)
     return f"""<!doctype html>
@@ -137,7 +137,9 @@ def _read_summary(folder: Path, name: str) -> PatientSummary:
     # From all contacts: a name is shortened only where it stays unique.
     leading = short_names([line.split("\t")[0] for line in lines])[:5]
     cautions, simulated = about["Cautions"], bool(about.get("Simulated"))
-    first = ("simulated; " if simulated else "") + ("abstained: " if about["Abstained"] else "")
+    first = "simulated patient; " if simulated else ""
+    first += "model trained on simulated patients; " if about.get("TrainedOnSimulated") else ""
+    first += "abstained: " if about["Abstained"] else ""
     caution = first + str(cautions[0] if cautions else "–")
     seizures = str(len(about["Seizures"]))
     return PatientSummary(

@@ -19,7 +19,8 @@ function buildHeader() {
     grave.length ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'EpiLENS abstains: no decision should be read from these scores.'), el('ul', {}, ...grave.map((one) => el('li', {}, one.text)))) : null,
     el('div', { class: 'title' }, el('h1', {}, data.patient),
       el('p', {}, `Contacts ranked by how much they look like the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),
-    about.simulated ? el('p', { class: 'simulated' }, 'Simulated: this patient or the model’s training cohort does not exist.') : null,
+    about.simulated ? el('p', { class: 'simulated' }, 'This patient is simulated: nothing on this page is clinical evidence.') : null,
+    about.trainedOnSimulated ? el('p', { class: 'simulated' }, 'The model was trained on simulated patients: its scores are not clinical evidence.') : null,
     el('ul', { class: 'plainly', id: 'plainly' }, ...data.plainly.map((sentence) => el('li', {}, sentence))),
     el('dl', { class: 'facts header-facts' }, ...facts.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value)))),
     others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, one.text))) : null);
@@ -60,7 +61,7 @@ function analysisRows() {
 const READING = [
   [false, ranksOnly ? 'The method gives an order and no more: its numbers are not shown, because they would look like those of a model.' : null],
   [true, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
-  [true, 'A soft badge or thin ring: the contact is flagged at the locked threshold, but P(EZ) is below 50 % or unknown.'],
+  [true, '“EZ likely”: the contact is above the locked threshold, and P(EZ) is 50 % or more. “flagged”, or a thin ring: above the threshold, but P(EZ) is lower or unknown, so it is more likely not in the EZ.'],
   [true, 'P(EZ) is a probability as far as the training cohort is like this patient.'],
   [true, 'The threshold was locked before this patient was analysed. Moving the slider changes the display, never the decision.'],
   [true, 'A set of stated coverage contains at least that fraction of the EZ contacts, on average over cross-validated patients.'],

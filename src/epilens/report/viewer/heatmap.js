@@ -96,7 +96,7 @@ function buildHeatTools() {
   const [seizures, markSeizure] = choice(options, () => state.seizure, (seizure) => set({ seizure }));
   watch('order', markOrder);
   watch('seizure', markSeizure);
-  fill('heat-tools', quantity, orders, S > 1 ? seizures : null, el('span', { class: 'legend', id: 'heat-legend' }));
+  fill('heat-tools', quantity, orders, S > 1 ? seizures : null, pngButton('evidence', () => heatCanvas.node), el('span', { class: 'legend', id: 'heat-legend' }));
 }
 
 function legendSwatches(steps, colour, unit) {

@@ -35,7 +35,7 @@ function buildImplant() {
   document.getElementById('implant').append(el('p', { class: 'muted small pad' }, implantNote()));
   const buttons = VIEWS.map(([name, azimuth, elevation]) => button(name, () => turnTo(azimuth, elevation), { title: `Seen from ${SEEN[name]}` }));
   const toggle = mesh ? button('Brain', () => { view.brain = !view.brain; toggle.setAttribute('aria-pressed', view.brain); implantCanvas.paint(); }, { 'aria-pressed': 'true' }) : null;
-  fill('implant-tools', ...buttons, toggle);
+  fill('implant-tools', ...buttons, toggle, pngButton('implant', () => document.querySelector('#implant canvas')));
 }
 
 function implantNote() {

@@ -62,6 +62,7 @@ buildStrips();
 buildChosen();
 buildPropagation();
 buildRegions();
+buildImplantation();
 buildCompare();
 buildSummaries();
 buildAbout();

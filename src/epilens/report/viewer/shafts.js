@@ -1,5 +1,6 @@
-// Electrodes as clinicians draw them: contact 1 (deepest) first, a line per electrode.
-const PER_LINE = 16;
+// Electrodes as clinicians draw them: contact 1 first, a line per depth electrode or strip, the rows of a grid.
+const PER_LINE = 18;
+const MOST_ON_A_LINE = 18; // no depth electrode or strip has more contacts
 const STEP = 25;
 const LABEL = 46;
 const dots = new Map();
@@ -11,19 +12,44 @@ function buildShafts() {
     if (!groups.has(name)) groups.set(name, []);
     groups.get(name).push(index);
   }
-  const longest = Math.min(PER_LINE, Math.max(8, ...[...groups].map(([, members]) => members.length)));
+  const longest = Math.max(8, ...[...groups].map(([, members]) => Math.min(lastNumber(members), perLineOf(members))));
   const width = LABEL + STEP * longest + 4;
   const parts = [];
   let line = 0;
   for (const [name, members] of groups) {
-    parts.push(shaft(name, members, line, name === 'other' ? Math.floor(longest / 3) : PER_LINE));
-    line += Math.ceil(members.length / (name === 'other' ? Math.floor(longest / 3) : PER_LINE));
+    const perLine = name === 'other' ? Math.floor(longest / 3) : perLineOf(members);
+    parts.push(shaft(name, members, line, perLine));
+    line += Math.ceil((name === 'other' ? members.length : lastNumber(members)) / perLine);
   }
   const height = 27 * line + 4;
   const svg = el('svg', { viewBox: `0 0 ${width} ${height}`, class: 'electrodes', role: 'group', 'aria-label': 'Electrodes' }, ...parts);
   svg.style.maxWidth = `${1.15 * width}px`;
   fill('shafts', svg, scoreLegend());
-  fill('shafts-tools', el('span', { class: 'muted small' }, 'contact 1 is the deepest'));
+  const grids = [...groups].filter(([name, members]) => name !== 'other' && isGrid(members));
+  const order = grids.length ? `contact 1 first; ${grids.map(([name, members]) => `${name}: rows of ${perLineOf(members)}`).join(', ')}` : 'contact 1 first: the deepest of a depth electrode';
+  fill('shafts-tools', el('span', { class: 'muted small' }, order));
+}
+
+function lastNumber(members) { return Math.max(members.length, ...members.map((i) => Math.min(contacts[i].number ?? 0, 256))); }
+function isGrid(members) { return lastNumber(members) > MOST_ON_A_LINE || gridWidth(members) !== null; }
+
+// The length of a grid's rows by positions: where the next contact is not the neighbour.
+function gridWidth(members) {
+  const placed = members.filter((i) => contacts[i].mm);
+  if (placed.length < members.length || members.length < 8) return null;
+  const steps = placed.slice(1).map((i, n) => [contacts[i].number - 1, Math.hypot(...contacts[i].mm.map((v, axis) => v - contacts[placed[n]].mm[axis])) / Math.max(1, contacts[i].number - contacts[placed[n]].number)]);
+  const usual = median(steps.map(([, length]) => length));
+  const jumps = steps.filter(([, length]) => length > 1.8 * usual).map(([at]) => at);
+  const width = jumps[0];
+  return jumps.length && width >= 2 && width <= 16 && jumps.every((at) => at % width === 0) && jumps.length >= Math.floor((lastNumber(members) - 1) / width) ? width : null;
+}
+
+function perLineOf(members) {
+  const n = lastNumber(members);
+  const width = gridWidth(members);
+  if (width !== null) return width;
+  if (n <= MOST_ON_A_LINE) return PER_LINE;
+  return n % 8 === 0 ? 8 : n % 5 === 0 ? 5 : n % 6 === 0 ? 6 : 8;
 }
 
 function scoreLegend() {
@@ -40,9 +66,10 @@ function scoreLegend() {
 function shaft(name, members, first, perLine) {
   const apart = name === 'other' ? 3 * STEP : STEP;
   const group = el('g', {}, el('text', { x: 0, y: 27 * first + 18, class: 'shaft-name' }, el('title', {}, name), name.slice(0, 6)));
-  members.forEach((index, i) => {
+  members.forEach((index, place) => {
+    const i = name === 'other' ? place : (contacts[index].number ?? place + 1) - 1;
     const [x, y] = [LABEL + apart * (i % perLine) + STEP / 2, 27 * (first + Math.floor(i / perLine)) + 14];
-    if (i % perLine && name !== 'other') group.prepend(el('line', { x1: x - apart, y1: y, x2: x, y2: y, class: 'wire' }));
+    if (i % perLine && place && name !== 'other') group.prepend(el('line', { x1: x - apart, y1: y, x2: x, y2: y, class: 'wire' }));
     group.append(dot(index, x, y, name === 'other'));
   });
   return group;

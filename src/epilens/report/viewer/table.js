@@ -1,14 +1,14 @@
-// The ranked table: sort, search, choose, export.
+// The ranked table: sort, search, choose.
 const columns = [
   { key: 'rank', title: '#', help: 'Rank by EZ score', value: (c) => c.rank, text: (c) => String(c.rank), up: true },
   { key: 'name', title: 'Contact', help: 'The recording’s own name on hover', cell: nameCell, text: (c) => c.short, up: true, left: true },
   { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4), show: () => !ranksOnly },
   { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
-  { key: 'decision', title: ranksOnly ? 'Marked' : 'Flagged', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'At the display threshold; a soft badge where P(EZ) is below 50 % or unknown', value: (c) => Number(isFlagged(c)), cell: flaggedCell, text: (c) => c.decision },
+  { key: 'decision', title: ranksOnly ? 'Marked' : 'Flagged', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'EZ likely: above the locked threshold, and P(EZ) is 50 % or more; flagged: above the threshold, but P(EZ) is lower or unknown', value: (c) => Number(isFlagged(c)), cell: flaggedCell, text: (c) => c.decision },
+  { key: 'region', title: 'Region', help: `${ATLAS}, a template: not this patient’s brain; share of the ${data.anatomy.near} mm around`, cell: regionCell, text: (c) => regionText(regionOf(c)), left: true, show: () => contacts.some(regionOf) },
   { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Place in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
   { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
   { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
-  { key: 'region', title: 'Region', help: `${ATLAS}, a template: not this patient’s brain; share of the ${data.anatomy.near} mm around`, cell: regionCell, text: (c) => regionText(regionOf(c)), left: true, show: () => contacts.some(regionOf) },
   { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
   { key: 'stated', title: 'Annotated', help: 'Seizures whose events name this contact as one in which they began; no score depends on it', value: (c) => c.statedIn, text: (c) => (c.statedIn ? String(c.statedIn) : ''), show: () => contacts.some((c) => c.statedIn !== null) },
   { key: 'resected', title: 'Cut', help: 'In the resection that was given', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
@@ -38,7 +38,7 @@ function flaggedCell(c) {
   if (ranksOnly) return el('span', { class: 'flagged display' }, 'leading');
   if (state.cut !== locked) return el('span', { class: 'flagged display' }, 'above');
   const why = c.p === null ? 'no calibrated probability is known' : `P(EZ) is ${percent(c.p)}`;
-  return el('span', { class: `flagged${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, 'EZ');
+  return el('span', { class: `flagged${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, isFaint(c) ? 'flagged' : 'EZ likely');
 }
 
 function aloneCell(c) {
@@ -130,28 +130,9 @@ function moveInTable(event) {
   rows.get(state.chosen).focus({ preventScroll: true });
 }
 
-function exportTable() {
-  const header = ['name', 'shaft', 'rank', 'ez_score', 'ez_probability', 'prq_ez_score', 'bcr_ez_score', 'decision', 'spread',
-    ...data.seizures.map((_, s) => `ez_score_s${s + 1}`), 'top_k_share', 'first_deviation_s', 'region', 'region_side', 'region_share', 'quality', 'resected'];
-  const lines = shown.map((i) => {
-    const c = contacts[i];
-    return [c.name, c.shaft, c.rank, c.ez, c.p, c.prq, c.bcr, c.decision, c.ensembleSd, ...c.alone, c.top, c.first, regionOf(c)?.name, regionOf(c)?.side, regionOf(c)?.share, c.quality, data.resection ? (c.resected ? 'yes' : 'no') : null];
-  });
-  const cells = (line) => line.map((value) => {
-    if (value === null || value === undefined) return 'n/a';
-    const text = String(value).replace(/[\t\r\n]/g, ' ');
-    return typeof value === 'string' && /^[=+\-@]/.test(text) ? `'${text}` : text;  // never a formula
-  }).join('\t');
-  const text = `${[header, ...lines].map(cells).join('\n')}\n`;
-  const link = el('a', { download: `${data.patient}_contacts.tsv` });
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/tab-separated-values' }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 function buildTableTools() {
   const search = el('input', { type: 'search', id: 'search', placeholder: 'Search (press /)', 'aria-label': 'Search contacts',
     input: (event) => { query = event.target.value; arrange(); },
     keydown: (event) => { if (event.key === 'Enter' && shown.length) choose(shown[0]); } });
-  fill('ranking-tools', search, button('Export TSV', exportTable, { id: 'export', title: 'The rows shown, as a table' }));
+  fill('ranking-tools', search, button('Save TSV', saveTsv, { id: 'export', title: 'The rows shown, as a table' }), button('Save xlsx', saveXlsx, { id: 'export-xlsx', title: 'The rows shown, for Excel' }));
 }
