@@ -67,7 +67,9 @@ def test_the_page_needs_nothing_from_anywhere(text):
     assert not [a for a in found.attributes if a[0] in ("src", "href", "style", "srcset")]
     assert not [a for a in found.attributes if a[0].startswith("on")]
     script = found.inside["script", ""]
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg|schemas\.openxmlformats\.org/)", script)
+    assert not re.search(
+        r"https?://(?!www\.w3\.org/2000/svg|schemas\.openxmlformats\.org/)", script
+    )
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|import\(|sendBeacon", script)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 

@@ -258,3 +258,38 @@ def test_files_beside_the_page_are_written(readings, tmp_path):
     write_readings(tmp_path, readings, 1, CONTACTS)
     assert json.loads((tmp_path / "readings.json").read_text())["patient"] == "sub-X"
     assert (tmp_path / "readings.tsv").read_text() == to_table(readings, 1, CONTACTS)
+
+
+def request(**changes):
+    usual = {"case": "sub-1", "run": 1, "reader": "JD", "base": 0, "act": "save"}
+    return ReadingRequest.model_validate(usual | changes)
+
+
+def test_what_was_marked_blind_stays_after_the_ranking_is_shown():
+    names = ["A1", "A2", "A3"]
+    blind = request(zone=["A2"], plan=["A1"], blind=True).judgement(names)
+    assert (blind.zone, blind.blind_plan, blind.blind) == (("A2",), ("A1",), True)
+    later = request(zone=["A3"], plan=["A3"], verdicts={"A1": "agree"}).judgement(names, blind)
+    assert (later.zone, later.blind_plan, later.plan) == (("A2",), ("A1",), ("A3",))
+    assert Judgement.model_validate(later.to_json()) == later
+    other_run = request(run=2, plan=["A3"]).judgement(names, blind)
+    assert not other_run.blind
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"blind": True}, "expected an onset zone or a plan"),
+        ({"blind": True, "zone": ["A1"], "verdicts": {"A1": "agree"}}, "before any verdict"),
+        ({"blind": True, "zone": ["Q9"]}, "expected contacts of run 1, found 'Q9'"),
+    ],
+)
+def test_a_reading_that_is_not_blind_is_not_stored_as_one(changes, why):
+    with pytest.raises(ReadingError, match=why):
+        request(**changes).judgement(["A1"])
+
+
+def test_a_reading_after_verdicts_is_not_blind():
+    seen = Judgement(run=1, verdicts={"A1": "agree"})
+    with pytest.raises(ReadingError, match="before any verdict"):
+        request(blind=True, zone=["A1"]).judgement(["A1"], seen)

@@ -311,3 +311,38 @@ def test_a_run_of_bids_on_a_phone(browser, tiny, tmp_path):
         tab.page.wait_for_function("() => !document.querySelector('#events p')")
         assert tab.page.locator("#events .row").count() > 0
         tab.page.close()
+
+
+def test_the_last_changes_can_be_taken_back(tab, session):
+    page = tab.page
+    assert page.locator("#undo").is_disabled()
+    page.keyboard.press("o")
+    tab.click(0.5, 3)
+    tab.saved(1)
+    page.keyboard.press("b")
+    tab.click(0.2, 3)
+    tab.saved(2)
+    assert kept(session)[2]
+    page.keyboard.press("Control+z")
+    tab.saved(3)
+    _, marks, bad = kept(session)
+    assert (len(marks), bad) == (1, {})
+    page.locator("#undo").click()
+    tab.saved(4)
+    assert kept(session)[1] == []
+    assert page.locator("#undo").is_disabled()
+    assert page.locator("#next-file").is_hidden(), "there is one recording"
+
+
+def test_the_next_recording_is_one_click_away(browser, tmp_path, recording):
+    shutil.copy(recording, tmp_path / "b.edf")
+    shutil.copy(recording, tmp_path / "a.edf")
+    session = open_session(cases_of([tmp_path / "a.edf", tmp_path / "b.edf"], "P1"), tmp_path / "o")
+    with make_review(session) as server:
+        tab = Tab(browser, server.url, session, 0)
+        tab.page.wait_for_selector("#next-file:not([hidden])")
+        assert tab.page.locator("#previous-file").is_hidden()
+        tab.page.locator("#next-file").click()
+        tab.page.wait_for_selector("#previous-file:not([hidden])")
+        assert tab.page.locator("#title").inner_text() == "sub-P1 · b.edf"
+        tab.page.close()

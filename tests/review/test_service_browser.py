@@ -77,7 +77,12 @@ class Tab:
     def begin(self, reader):
         self.page.fill("#initials", reader)
         self.page.click("#begin")
-        self.page.wait_for_selector("#sign, #signed")
+        self.page.wait_for_selector("#sign, #signed, #reveal")
+
+    def sign(self, unread):
+        self.page.click("#sign")
+        assert f"{unread} of " in self.text("#unread")
+        self.page.click("#sign-anyway")
 
     def revision(self, number):
         self.page.wait_for_selector(f'html[data-revision="{number}"]', timeout=WAIT_MS)
@@ -129,21 +134,31 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
         assert pressed.count() == 4
         assert tab.page.input_value("#notes") == "früh <script>alert(1)</script>"
         tab.page.click("#sign")
+        tab.page.click("#sign-back")  # contacts without a verdict: signing asks first
+        tab.sign(unread=3)
         tab.page.wait_for_selector("#signed")
         assert tab.text("#signed").startswith("Signed by AB on 20")
         assert tab.page.locator("[data-word]:enabled").count() == 0
 
         other = Tab(browser, tab.page.url)
-        other.page.click("#tab-read")
-        other.begin("CD")
+        other.begin("CD")  # a second reader marks before the ranking is shown
+        assert other.page.locator("#tab-page").is_disabled()
+        assert not other.page.locator("#page").is_visible()
+        assert other.page.locator(".verdicts").count() == 0
+        assert "rank" not in other.page.locator("[data-zone]").first.get_attribute("title")
+        other.page.get_by_role("button", name="zone A<b>2", exact=True).click()
+        other.page.click("#reveal")
+        other.page.wait_for_selector("#sign")
+        assert "Your onset zone (1 contact): " in other.text("#blind-compared")
+        assert other.page.locator("#page").is_visible()
         assert "shown when your own reading is signed" in other.text("#view-read")
         assert other.page.get_by_text("page with readings").count() == 0, "it holds verdicts"
         assert "disagree" not in " ".join(other.page.locator(".verdicts td").all_inner_texts()[:3])
-        for revision, name in enumerate(HOSTILE[:3], start=1):
+        for revision, name in enumerate(HOSTILE[:3], start=2):
             other.verdict(name, "agree", revision)
-        other.verdict('B"=1', "unsure", 4)
-        other.plan("A<b>2", 5)
-        other.page.click("#sign")
+        other.verdict('B"=1', "unsure", 5)
+        other.plan("A<b>2", 6)
+        other.sign(unread=3)
         other.page.wait_for_selector(".kappa")
         told = other.page.locator(".kappa").all_inner_texts()
         # Three of four the same; by chance 9/16: (12/16 - 9/16) / (7/16).
@@ -153,8 +168,8 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
 
         other.page.click("#amend")
         other.page.wait_for_selector("#sign")
-        other.verdict('B"=1', "disagree", 8)
-        other.page.click("#sign")
+        other.verdict('B"=1', "disagree", 9)
+        other.sign(unread=3)
         other.page.wait_for_selector("#signed")
         assert "version 2" in other.text("#signed")
         assert "κ 1.00 (4 of 4" in other.text(".kappa")

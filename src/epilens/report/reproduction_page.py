@@ -200,7 +200,7 @@ _PAGE = """<!doctype html>
 <p>Brown numbers are what <a href="@PAPER@" rel="noreferrer">the paper</a> reports on its 80
 patients of four centers; bold ones are the best of their column.
 <a href="#glossary">What the words mean</a></p>
-<nav><ul>@LINKS@</ul></nav>
+<nav aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>@LINKS@</ul></nav>
 @SECTIONS@
 <section id="glossary"><h2>What the words mean</h2><dl class="words">@GLOSSARY@</dl></section>
 <footer>EpiLENS @VERSION@. For research, not for diagnosis.</footer>

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from epilens.core.errors import ReadingError
 from epilens.review.documents import Document
@@ -30,11 +30,26 @@ class Judgement(Document):
     """Contacts of the resection that the reader would plan."""
     notes: str = ""
     """Stored in the readings' own files only."""
+    zone: tuple[str, ...] = ()
+    """Contacts of the onset zone that the reader marked before seeing the ranking."""
+    blind: bool = False
+    """Whether zone and plan were marked before the ranking was shown."""
+    blind_plan: tuple[str, ...] = ()
+    """The plan at that time."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_blind_part(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Store the fields of a blind reading only for one: other files stay as they were."""
+        tree = serialize(self)
+        if not self.blind:
+            for field in ("zone", "blind", "blind_plan"):
+                tree.pop(field, None)
+        return tree
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no verdict, plan or note."""
-        return not (self.verdicts or self.plan or self.notes.strip())
+        return not (self.verdicts or self.plan or self.zone or self.notes.strip())
 
 
 class Reading(Document):

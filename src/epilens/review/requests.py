@@ -16,6 +16,13 @@ CaseCode = Annotated[Text, expecting("a word")]
 RunNumber = Annotated[int, Strict(), Field(ge=1), expecting("the number of a run")]
 
 
+Names = Annotated[
+    tuple[Text, ...],
+    AfterValidator(lambda names: tuple(sorted(set(names)))),
+    expecting("a list of contacts"),
+]
+
+
 class StartRequest(Document):
     """Start a run."""
 
@@ -53,22 +60,43 @@ class ReadingRequest(Document):
     verdicts: Annotated[
         dict[Text, Literal["agree", "disagree", "unsure"]], expecting(", ".join(VERDICTS))
     ] = Field(default_factory=dict)
-    plan: Annotated[
-        tuple[Text, ...],
-        AfterValidator(lambda names: tuple(sorted(set(names)))),
-        expecting("a list of contacts"),
-    ] = ()
+    plan: Names = ()
+    zone: Names = ()
+    """Onset zone of a blind reading."""
+    blind: Annotated[bool, Strict(), expecting("true or false")] = False
     notes: Annotated[
         Text, Field(max_length=MAX_NOTES), expecting(f"a text of at most {MAX_NOTES} characters")
     ] = ""
 
-    def judgement(self, contacts: Collection[str]) -> Judgement:
-        """Return the judgement, if it is on contacts of the run."""
+    def judgement(self, contacts: Collection[str], before: Judgement | None = None) -> Judgement:
+        """Return the judgement, if it is on contacts of the run.
+
+        What was marked blind in the judgement `before` stays: the ranking has been shown since.
+        """
         unknown = next(
-            (name for name in (*self.verdicts, *self.plan) if name not in contacts), None
+            (n for n in (*self.verdicts, *self.plan, *self.zone) if n not in contacts), None
         )
         if unknown is not None:
             raise ReadingError(
                 f"reading: expected contacts of run {self.run}, found {unknown[:40]!r}. {RELOAD}"
             )
-        return Judgement(run=self.run, verdicts=self.verdicts, plan=self.plan, notes=self.notes)
+        blind = self._blind_part(before if before and before.run == self.run else None)
+        mine = {"run": self.run, "verdicts": self.verdicts, "plan": self.plan, "notes": self.notes}
+        return Judgement(**(mine | blind))
+
+    def _blind_part(self, before: Judgement | None) -> dict[str, Any]:
+        if before is not None and before.blind:
+            return {"zone": before.zone, "blind": True, "blind_plan": before.blind_plan}
+        if not self.blind:
+            return {}
+        if self.verdicts or (before is not None and before.verdicts):
+            raise ReadingError(
+                "reading: expected a blind reading before any verdict, found verdicts. The ranking "
+                "was shown before: read without this setting."
+            )
+        if not self.zone and not self.plan:
+            raise ReadingError(
+                "reading: expected an onset zone or a plan before the ranking is shown, found "
+                "neither. Mark contacts, or read without this setting."
+            )
+        return {"zone": self.zone, "blind": True, "blind_plan": self.plan}

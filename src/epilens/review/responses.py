@@ -93,10 +93,28 @@ def readings_to_json(service: Service, run: ReviewRun, reader: str) -> dict[str,
         "k": ranking.k,
         "contacts": contacts_to_json(run),
         "own": own and reading_to_json(own),
+        "blind": own and blind_to_json(own, run),
         "others": [reading_to_json(reading) for reading in others],
         "may_export": has_signed,
         "signers": [signature_to_json(reading) for reading in signed.values()],
         "agreement": agreements_to_json(signed, run.number, ranking.names),
+    }
+
+
+def blind_to_json(reading: Reading, run: ReviewRun) -> dict[str, Any] | None:
+    """Return how a blind reading agrees with the ranking; None if it was not blind."""
+    judgement, ranking = reading.judgement, run.ranking
+    if not judgement.blind or judgement.run != run.number:
+        return None
+    top = {contact.name for contact in ranking.contacts if contact.rank <= ranking.k}
+    marked = {"onset zone": judgement.zone, "plan": judgement.blind_plan}
+    return {
+        what: {
+            "marked": len(names),
+            "shared": len(top & set(names)),
+            "by_chance": ranking.k * len(names) / len(ranking.names),
+        }
+        for what, names in marked.items()
     }
 
 

@@ -84,7 +84,8 @@ class Service:
         if request.act == "amend":
             return store.amend(request.reader, request.base)
         ranking = run.ranking
-        judgement = request.judgement(ranking.names)
+        latest = store.latest(request.reader)
+        judgement = request.judgement(ranking.names, latest and latest.judgement)
         if request.act == "save":
             return store.save(request.reader, judgement, request.base)
         signed = store.sign(request.reader, judgement, request.base, ranking.digest)

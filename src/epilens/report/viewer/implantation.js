@@ -29,7 +29,7 @@ function numbersOf(members) {
 
 function implantationRow([name, members]) {
   const runs = runsAlong(members);
-  const named = runs.map(([text]) => text).filter((text, n, all) => text !== '–' && text !== all[n - 1]);
+  const named = runs.map(([text]) => text).filter((text) => text !== '–').filter((text, n, all) => text !== all[n - 1]);
   const trajectory = isGrid(members) ? [...new Set(named)].join(', ') : named.join(' – ');
   const best = [...members].sort((a, b) => contacts[a].rank - contacts[b].rank)[0];
   return el('tr', {}, el('td', { class: 'left' }, name), el('td', { class: 'left wrap' }, trajectory || 'no region near'),

@@ -57,7 +57,7 @@ function regionRow({ name, members }) {
   const inRegion = members.map((i) => contacts[i]);
   const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
   const times = inRegion.map((c) => c.first).filter((t) => t !== null);
-  return el('tr', {}, el('td', { class: 'left' }, name), el('td', {}, String(inRegion.length)),
+  return el('tr', {}, el('td', { class: 'left wrap' }, name), el('td', {}, String(inRegion.length)),
     data.abstains ? null : el('td', { class: 'above' }, String(inRegion.filter(isFlagged).length)),
     el('td', {}, ranksOnly ? number(median(inRegion.map((c) => c.rank)), 0) : number(mean(inRegion.map((c) => c.ez)))),
     inRegion[0].p === null ? null : el('td', {}, percent(mean(inRegion.map((c) => c.p)))),

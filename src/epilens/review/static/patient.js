@@ -2,7 +2,7 @@
 import { getJson, el, postJson, showProblem } from './page.js';
 import { rankerOptions } from './rankers.js';
 import { compareView } from './compare.js';
-import { readView } from './read.js';
+import { isRankingHidden, readView } from './read.js';
 
 const code = new URLSearchParams(location.search).get('case') || '';
 const byId = (id) => document.getElementById(id);
@@ -73,7 +73,10 @@ async function choose(number) {
   for (const row of byId('runs').tBodies[0].rows) row.className = row.dataset.run === String(number) ? 'is-shown' : '';
   document.querySelector('.tabs').hidden = document.querySelector('.layout').hidden = false;
   byId('page-title').textContent = `Page of run ${number}`;
-  byId('page').src = `run/${encodeURIComponent(code)}/${number}.html`;
+  const hidden = await isRankingHidden(code, number);
+  if (hidden) { state.tab = 'read'; byId('page').removeAttribute('src'); } else byId('page').src = `run/${encodeURIComponent(code)}/${number}.html`;
+  for (const name of ['page', 'compare']) byId(`tab-${name}`).disabled = hidden;
+  document.querySelector('.layout').classList.toggle('blind', hidden);
   await draw();
 }
 

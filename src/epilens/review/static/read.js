@@ -8,6 +8,23 @@ function reader() { return sessionStorage.getItem('reader') || ''; }
 
 function isOpen() { return Boolean(reader()) && (!view.data.own || !view.data.own.signed_on) && isThisRun(); }
 
+// The setting of this browser; without one, a second reader marks before the ranking is shown.
+function isBlindOn(data) {
+  const setting = localStorage.getItem('blind');
+  return setting ? setting === 'on' : data.signers.some((signer) => signer.reader !== reader());
+}
+
+function isBlindNow(data, run) {
+  const own = data.own;
+  if (!isBlindOn(data) || (own && own.signed_on)) return false;
+  return !own || own.judgement.run !== run || !(own.judgement.blind || Object.keys(own.judgement.verdicts).length);
+}
+
+function getReadings(code, run) { return getJson(`api/readings?${new URLSearchParams({ case: code, run, reader: reader() })}`); }
+
+// Whether the ranking of a run stays hidden until this reader has marked zone and plan.
+export async function isRankingHidden(code, run) { return isBlindNow(await getReadings(code, run), run); }
+
 function isThisRun() { return !view.data.own || view.data.own.judgement.run === view.run; }
 
 export async function readView(place, code, run, choose) {
@@ -16,10 +33,9 @@ export async function readView(place, code, run, choose) {
 }
 
 async function load() {
-  const query = new URLSearchParams({ case: view.code, run: view.run, reader: reader() });
-  view.data = await getJson(`api/readings?${query}`);
-  const own = view.data.own && isThisRun() ? view.data.own.judgement : { verdicts: {}, plan: [], notes: '' };
-  view.judgement = { verdicts: { ...own.verdicts }, plan: new Set(own.plan), notes: own.notes };
+  view.data = await getReadings(view.code, view.run);
+  const own = view.data.own && isThisRun() ? view.data.own.judgement : { verdicts: {}, plan: [], zone: [], notes: '' };
+  view.judgement = { verdicts: { ...own.verdicts }, plan: new Set(own.plan), zone: new Set(own.zone), notes: own.notes };
   draw();
 }
 
@@ -48,11 +64,20 @@ function setVerdict(name, word) {
 
 function setPlan(name) {
   if (!view.judgement.plan.delete(name)) view.judgement.plan.add(name);
-  save();
+  if (!isBlindNow(view.data, view.run)) save();
+}
+
+function setZone(name) { if (!view.judgement.zone.delete(name)) view.judgement.zone.add(name); }
+
+// Stores zone and plan as they were before the ranking; then the whole patient is shown.
+async function reveal() {
+  const blind = () => ({ plan: [...view.judgement.plan], zone: [...view.judgement.zone], notes: view.judgement.notes, blind: true });
+  await change('save', blind).then(() => view.choose(view.run), () => {});
 }
 
 function drawToggles() {
   for (const button of view.place.querySelectorAll('[data-word]')) button.setAttribute('aria-pressed', String(view.judgement.verdicts[button.dataset.name] === button.dataset.word));
+  for (const button of view.place.querySelectorAll('[data-zone]')) button.setAttribute('aria-pressed', String(view.judgement.zone.has(button.dataset.zone)));
   for (const button of view.place.querySelectorAll('[data-plan]')) button.setAttribute('aria-pressed', String(view.judgement.plan.has(button.dataset.plan)));
 }
 
@@ -71,16 +96,18 @@ function verdictTable() {
     el('tbody', {}, ...view.data.contacts.map(verdictRow))));
 }
 
-function planBoard() {
+function board(kind, set) {
+  const hidden = isBlindNow(view.data, view.run);
   const shafts = new Map();
   for (const contact of view.data.contacts) {
     const shaft = contact.shaft || 'others';
     shafts.set(shaft, [...(shafts.get(shaft) || []), contact]);
   }
+  const title = (contact) => (hidden ? contact.short : `${contact.short}, rank ${contact.rank}`);
   const rows = [...shafts].sort().flatMap(([shaft, contacts]) => [el('strong', {}, shaft), el('div', {},
-    ...contacts.sort((a, b) => (a.number ?? 0) - (b.number ?? 0)).map((contact) => el('button', {
-      class: contact.rank <= view.data.k ? 'dot top' : 'dot', 'data-plan': contact.name, disabled: !isOpen(), title: `${contact.short}, rank ${contact.rank}`, 'aria-label': `plan ${contact.short}`,
-      onclick: () => { setPlan(contact.name); drawToggles(); } }, contact.shaft ? String(contact.number) : contact.short)))]);
+    ...contacts.sort((a, b) => (a.number ?? 0) - (b.number ?? 0) || a.name.localeCompare(b.name)).map((contact) => el('button', {
+      class: !hidden && contact.rank <= view.data.k ? 'dot top' : 'dot', [`data-${kind}`]: contact.name, disabled: !isOpen() && !hidden, title: title(contact), 'aria-label': `${kind} ${contact.short}`,
+      onclick: () => { set(contact.name); drawToggles(); } }, contact.shaft ? String(contact.number) : contact.short)))]);
   return el('div', { class: 'shafts' }, ...rows);
 }
 
@@ -94,11 +121,18 @@ function notes() {
 
 function initialsForm() {
   const field = el('input', { class: 'initials', id: 'initials', value: reader(), maxLength: 6, autocomplete: 'off' });
-  const begin = () => { sessionStorage.setItem('reader', field.value.trim().toUpperCase()); load().then(() => showProblem(), (problem) => { sessionStorage.removeItem('reader'); showProblem(problem); }); };
+  const begin = () => { sessionStorage.setItem('reader', field.value.trim().toUpperCase()); view.choose(view.run).then(() => showProblem(), (problem) => { sessionStorage.removeItem('reader'); showProblem(problem); }); };
   return el('form', { class: 'line', onsubmit: (event) => { event.preventDefault(); begin(); } }, el('label', {}, 'Initials ', field), el('button', { id: 'begin', type: 'button', onclick: begin }, reader() ? 'Change reader' : 'Begin reading'));
 }
 
 async function amend() { await change('amend', () => ({})).then(load, () => {}); }
+
+function askToSign() {
+  const unread = view.data.contacts.length - Object.keys(view.judgement.verdicts).length;
+  if (!unread) { sign(); return; }
+  view.place.querySelector('#state').replaceChildren(el('div', { class: 'line', id: 'unread', role: 'alert' }, el('strong', {}, `${unread} of ${view.data.contacts.length} contacts have no verdict.`),
+    el('button', { id: 'sign-anyway', class: 'strong', onclick: sign }, 'Sign anyway'), el('button', { id: 'sign-back', onclick: drawState }, 'Back')));
+}
 
 async function sign() {
   clearTimeout(view.timer);
@@ -127,7 +161,7 @@ function state() {
       el('button', { id: 'amend', onclick: amend }, 'Amend'));
   }
   const count = Object.keys(view.judgement.verdicts).length;
-  return el('div', { class: 'line' }, el('button', { id: 'sign', class: 'strong', onclick: sign }, `Sign as ${reader()}`),
+  return el('div', { class: 'line' }, el('button', { id: 'sign', class: 'strong', onclick: askToSign }, `Sign as ${reader()}`),
     el('span', { class: 'soft' }, `${count} of ${view.data.contacts.length} contacts judged, ${view.judgement.plan.size} planned${own ? `; draft of version ${own.version} saved` : ''}`));
 }
 
@@ -154,13 +188,32 @@ function exportLinks() {
   return el('p', { class: 'line' }, 'Export: ', ...files.map(([name, text]) => el('a', { href: `export/${encodeURIComponent(view.code)}/${view.run}/${name}?${new URLSearchParams({ reader: reader() })}`, download: '' }, text)));
 }
 
+function blindSetting() {
+  const box = el('input', { type: 'checkbox', id: 'blind', checked: isBlindOn(view.data), onchange: () => { localStorage.setItem('blind', box.checked ? 'on' : 'off'); view.choose(view.run); } });
+  return el('label', { class: 'line soft' }, box, ' Blind reading first: mark onset zone and plan before the ranking is shown');
+}
+
+function blindParts() {
+  return [el('p', {}, 'The ranking of this run is hidden. Mark the onset zone and a resection plan from the traces; then the ranking is shown and compared. What you mark here cannot be changed afterwards.'),
+    el('h3', {}, 'Onset zone'), board('zone', setZone), el('h3', {}, 'Resection plan'), board('plan', setPlan),
+    el('p', { class: 'line' }, el('button', { id: 'reveal', class: 'strong', onclick: reveal }, 'Store and show the ranking'))];
+}
+
+function blindComparison() {
+  if (!view.data.blind) return [];
+  const rows = Object.entries(view.data.blind).filter(([, one]) => one.marked).map(([what, one]) => el('li', {}, `Your ${what} (${one.marked} contact${one.marked === 1 ? '' : 's'}): ${one.shared} in the top ${view.data.k} of the ranking (expected by chance: ${one.by_chance.toFixed(1)}).`));
+  return [el('h3', {}, 'Marked before the ranking was shown'), el('ul', { id: 'blind-compared' }, ...rows)];
+}
+
 function draw() {
-  const parts = [el('h2', {}, `Read run ${view.run}`), initialsForm(), el('div', { id: 'state' })];
-  if (reader()) parts.push(el('h3', {}, 'Contacts'), verdictTable(), el('h3', {}, 'Resection plan'), el('p', { class: 'soft' }, 'Click contacts; those with a thick border are in the top K.'), planBoard(), el('h3', {}, 'Notes'), notes());
+  const hidden = isBlindNow(view.data, view.run);
+  const parts = [el('h2', {}, `Read run ${view.run}`), initialsForm(), blindSetting(), el('div', { id: 'state' })];
+  if (reader() && hidden) parts.push(...blindParts());
+  else if (reader()) parts.push(...blindComparison(), el('h3', {}, 'Contacts'), verdictTable(), el('h3', {}, 'Resection plan'), el('p', { class: 'soft' }, 'Click contacts; those with a thick border are in the top K.'), board('plan', setPlan), el('h3', {}, 'Notes'), notes());
   parts.push(el('h3', {}, 'Readers'), readersView());
   if (view.data.may_export) parts.push(exportLinks());
   view.place.replaceChildren(...parts);
-  drawState();
+  if (!hidden || !reader()) drawState();
   drawToggles();
   document.documentElement.dataset.revision = String(base());
 }

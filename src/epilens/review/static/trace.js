@@ -1,7 +1,7 @@
 // The trace viewer: connects its parts.
 import { getJson, el, showProblem } from './page.js';
 import { listenToInput, chooseTool } from './trace_input.js';
-import { load, watch } from './trace_marks.js';
+import { canUndo, load, undo, watch } from './trace_marks.js';
 import { drawOverview, watchOverview } from './trace_overview.js';
 import { drawEvents, drawPanel } from './trace_panel.js';
 import { draw, fetchScreen, tracesCanvas, describeCursor, defaultGain } from './trace_canvas.js';
@@ -30,12 +30,14 @@ function tools() {
   options('seconds', SECONDS.map((s) => [s, `${s} s`]), state.seconds, (value) => zoom(Number(value)));
   byId('tool').replaceChildren(...TOOLS.map(([key, text]) => el('button', { role: 'radio', 'data-tool': key, onclick: () => chooseTool(key) }, text)));
   byId('back').addEventListener('click', () => show(state.start - state.seconds));
+  byId('undo').addEventListener('click', () => undo());
   byId('on').addEventListener('click', () => show(state.start + state.seconds));
 }
 
 function drawTools() {
   for (const button of byId('tool').children) button.setAttribute('aria-checked', String(button.dataset.tool === state.tool));
   tracesCanvas.className = state.tool;
+  byId('undo').disabled = !canUndo();
   byId('gain').value = String(state.gain);
   const exact = SECONDS.includes(state.seconds);
   byId('seconds').value = exact ? String(state.seconds) : '';
@@ -67,6 +69,17 @@ async function watchSuggestions() {
   }
 }
 
+// Links to the recordings before and after this one.
+async function neighbours() {
+  const { cases } = await getJson('api/cases');
+  const files = (cases.find((one) => one.code === state.about.code)?.files || []).filter((file) => file.there);
+  const at = files.findIndex((file) => file.name === state.about.name);
+  for (const [id, file] of [['previous-file', files[at - 1]], ['next-file', files[at + 1]]]) {
+    byId(id).hidden = !file;
+    if (file) { byId(id).href = `trace?${new URLSearchParams({ case: state.about.code, file: file.name })}`; byId(id).title = file.shown; }
+  }
+}
+
 async function events() {
   const answer = await getJson(`${fileUrl()}/events`);
   state.events = answer.events;
@@ -86,7 +99,7 @@ async function begin() {
   await load().catch(showProblem); // damaged marks do not hide the traces
   tools(); listenToInput(); listen(redraw);
   show(Number(query().get('at')) || 0);
-  watch(); watchOverview(); watchSuggestions();
+  watch(); watchOverview(); watchSuggestions(); neighbours().catch(showProblem);
   events().catch((problem) => { byId('events').textContent = problem.message; });
   new ResizeObserver(redraw).observe(tracesCanvas);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);

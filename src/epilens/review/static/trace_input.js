@@ -1,5 +1,5 @@
 // Input on the traces: mouse, touch and keys.
-import { addOnset, moveOnset, toggleBad, toggleFirst } from './trace_marks.js';
+import { addOnset, moveOnset, toggleBad, toggleFirst, undo } from './trace_marks.js';
 import { draw, tracesCanvas, describeCursor, rowAt, timeAt, xOf } from './trace_canvas.js';
 import { GAINS, GUTTER, SECONDS, changed, onsets, rows, show, state, zoom } from './trace_state.js';
 
@@ -76,6 +76,8 @@ function toNext(direction) {
   if (next !== undefined) show(next - state.seconds / 2);
 }
 
+function toFile(id) { const link = document.getElementById(id); if (!link.hidden) link.click(); }
+
 export function chooseTool(tool) { state.tool = tool; changed(); }
 
 const KEYS = {
@@ -83,6 +85,7 @@ const KEYS = {
   PageUp: () => show(state.start - state.seconds), PageDown: () => show(state.start + state.seconds),
   Home: () => show(0), End: () => show(Infinity), '+': () => changeGain(-1), '=': () => changeGain(-1), '-': () => changeGain(1),
   '[': () => changeSeconds(-1), ']': () => changeSeconds(1), n: () => toNext(1), p: () => toNext(-1),
+  u: undo, '.': () => toFile('next-file'), ',': () => toFile('previous-file'),
   l: () => chooseTool('look'), o: () => chooseTool('onset'), f: () => chooseTool('first'), b: () => chooseTool('bad'),
 };
 
@@ -94,6 +97,7 @@ export function listenToInput() {
   tracesCanvas.addEventListener('wheel', wheel, { passive: false });
   document.addEventListener('keydown', (event) => {
     const inField = event.target.closest('input, select, textarea');
+    if (!inField && event.key.toLowerCase() === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey) { event.preventDefault(); undo(); return; }
     if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!(key in KEYS)) return;

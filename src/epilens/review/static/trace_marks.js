@@ -4,9 +4,13 @@ import { changed, onsets, query, state } from './trace_state.js';
 
 const path = () => `api/case/${encodeURIComponent(query().get('case') || '')}/marks`;
 let sending = false, waiting = false;
+// Marks as they were before each change of this tab; `saved` are those before the next one.
+let history = [], saved = '';
+const content = () => JSON.stringify({ files: state.marks.files, bad: state.marks.bad });
 
 function adopt(marks) {
   state.marks = { revision: marks.revision, files: marks.files, bad: marks.bad };
+  saved = content();
   if (state.chosen >= onsets().length) state.chosen = onsets().length - 1;
 }
 
@@ -17,7 +21,10 @@ export async function load() {
   changed();
 }
 
-async function save() {
+async function save(isUndo) {
+  const now = content();
+  if (!isUndo && saved && now !== saved) history.push(saved);
+  saved = now;
   changed();
   if (sending) { waiting = true; return; }
   sending = true;
@@ -35,6 +42,7 @@ async function save() {
     showStatus('not saved');
     const again = problem.status ? ' The saved marks are shown.' : ' Is the server still running? Nothing was saved.';
     showProblem(`${problem.message}${again}`);
+    history = []; // marks of the server follow, to which older ones do not belong
     if (problem.status) await load().catch(() => {});
   } finally {
     sending = false;
@@ -48,12 +56,21 @@ export function watch() {
     if (sending || document.hidden) return;
     try {
       const marks = await getJson(path());
-      if (!sending && marks.revision !== state.marks.revision) { adopt(marks); showStatus(`another tab changed this: revision ${marks.revision}`); changed(); }
+      if (!sending && marks.revision !== state.marks.revision) { history = []; adopt(marks); showStatus(`another tab changed this: revision ${marks.revision}`); changed(); }
     } catch (problem) { showStatus(problem.status ? 'the marks cannot be read' : 'the server does not answer'); }
   };
   setInterval(look, 2500);
   window.addEventListener('focus', look);
   document.addEventListener('visibilitychange', look);
+}
+
+export function canUndo() { return history.length > 0; }
+
+export function undo() {
+  if (!history.length) return undefined;
+  Object.assign(state.marks, JSON.parse(history.pop()));
+  if (state.chosen >= onsets().length) state.chosen = onsets().length - 1;
+  return save(true);
 }
 
 function withFile() {
