@@ -24,8 +24,9 @@ from epilens.evidence.contact_features import features_shown
 from epilens.evidence.cube import joined
 from epilens.evidence.seizures import fill
 from epilens.evidence.store import STORES
+from epilens.localization import DEFAULT_COMPARED
 from epilens.localization.compare import compare_with
-from epilens.localization.plausibility import COMPARATORS, implausible
+from epilens.localization.plausibility import implausible
 from epilens.localization.sources import open_source
 from epilens.localization.timing import time_evidence
 from epilens.plan import Plan
@@ -71,7 +72,7 @@ def judge(patient: xr.Dataset, onset: np.ndarray) -> Iterator[dict[str, Any]]:
     for name, p_nez in made.items():
         others = [
             compare_with(other, other, made[other], p_nez, 5)
-            for other in COMPARATORS
+            for other in DEFAULT_COMPARED
             if other != name
         ]
         yield {

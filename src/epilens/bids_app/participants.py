@@ -199,7 +199,7 @@ def patients_of(tree: BidsTree, labels: Sequence[str]) -> list[str]:
 
 
 def choose_ranker(model: Path | None, method: str) -> Ranker:
-    """What ranks contacts: a model, a method without training, or the default method."""
+    """What ranks contacts: a model, a method without training, or the shipped model."""
     if model is not None and method:
         raise DataError("bids: expected --model or --method, found both. Give one.")
     if model is not None:

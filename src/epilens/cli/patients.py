@@ -159,7 +159,7 @@ def bids(
     ] = None,
     model: Annotated[Path | None, typer.Option(help="Model folder or URL.")] = None,
     method: Annotated[
-        str, typer.Option(help="Without training; default: line-length-spread/shaft.")
+        str, typer.Option(help="A method without training. Default: the shipped model.")
     ] = "",
     jobs: Jobs = 1,
     cluster: OnCluster = "",

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from epilens.core.types import Bools, Floats
+from epilens.localization import DEFAULT_COMPARED
 from epilens.localization.compare import OtherRanking, compare_with, ranking, top_k
 from epilens.localization.prepare import Evidence
 from epilens.localization.sources import MethodSource, Source
 from epilens.localization.timing import Timing
 from epilens.methods import METHODS
 
-COMPARATORS = ("line-length-spread", "epileptogenicity-index")
-"""Training-free scores that a ranking is compared with."""
 TOP = 5
 LEAST_CORRELATION = 0.2
 LEAST_CHANGE = 0.5
@@ -38,7 +37,7 @@ def check_plausibility(
     Without signals only the change during seizures is checked.
     """
     own = {source.name, *(source.method.parts if isinstance(source, MethodSource) else ())}
-    names = [name for name in COMPARATORS if name not in own]
+    names = [name for name in DEFAULT_COMPARED if name not in own]
     used, added = [other for other in compared if other.name in names], []
     if evidence.signals is not None:
         absent = [name for name in names if name not in {other.name for other in used}]

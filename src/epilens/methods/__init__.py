@@ -1,8 +1,8 @@
 """Methods, one file per family: fit labelled patients, predict blind ones; one contract.
 
 A method reads patients as datasets: the cube, and in addition what its `input` names (`traces` or
-`signals`, see `epilens.evidence.cube.open_patient`). Its `settings` are what the fit uses, and what
-the key of its results is made of (`methods.inputs`).
+`signals`, see `epilens.evidence.files.open_patient`). Its `settings` are what the fit uses and what
+the key of its results is computed from (`methods.inputs`).
 """
 
 from __future__ import annotations

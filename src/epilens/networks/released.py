@@ -12,6 +12,7 @@ from numpy._core import multiarray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from torch import Tensor
 
+from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer
@@ -63,7 +64,13 @@ def import_released(paths: Sequence[str | Path]) -> Model:
         ],
     }
     members = group_members(branches)
-    return Model(members, 0.5, 0.2, about, descriptors=RELEASED_NINE)
+    return Model(
+        members=members,
+        threshold=0.5,
+        weight=LOCKED_WEIGHT,
+        about=about,
+        descriptors=RELEASED_NINE,
+    )
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from epilens.plan.section import (
     Flag,
     Hertz,
     Length,
+    Microvolts,
     Seconds,
     Section,
     Seed,
@@ -53,7 +54,7 @@ class QualityPlan(Section):
 
     drop: tuple[Flag, ...] = ()
     """Flags that remove a channel from its run; the others are only noted in the audit."""
-    flat_uv: Seconds = 1e-3
+    flat_uv: Microvolts = 1e-3
     """A channel whose range stays below this many µV is flat."""
     clipped_share: Annotated[float, Field(gt=0, le=1)] = 0.01
     """A channel with more than this share of samples stuck at its extremes is clipped."""

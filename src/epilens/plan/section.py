@@ -13,6 +13,7 @@ from epilens.core.registry import Registry
 
 Flag = Literal["flat", "clipped", "non-finite", "out-of-scale"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Microvolts = Seconds
 
 
 def shorten(value: Any) -> str:

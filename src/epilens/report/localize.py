@@ -94,8 +94,19 @@ def localize(
     >>> localized.contacts["rank"].astype(int).tolist()  # 1: most EZ-like
     [1, 2, 3, 4, 5, 6]
     """
-    onsets, exclude, compare = tuple(onsets), tuple(exclude), tuple(compare)
-    given = (onsets, electrodes, space, code, exclude, plan, resected, compare, force_descriptors)
-    request = Request(patient, model, *given, onset_source)
+    request = Request(
+        patient=patient,
+        model=model,
+        onsets=tuple(onsets),
+        electrodes=electrodes,
+        space=space,
+        code=code,
+        exclude=tuple(exclude),
+        plan=plan,
+        resected=resected,
+        compare=tuple(compare),
+        force_descriptors=force_descriptors,
+        onset_source=onset_source,
+    )
     localized = assemble(request, Progress.of(tick))
     return PatientReport(**{f.name: getattr(localized, f.name) for f in fields(localized)})
