@@ -449,7 +449,7 @@ def test_a_cell_of_another_plan_is_noticed(tampered):
 
 
 def test_cells_of_other_code_are_noticed(tampered, monkeypatch):
-    monkeypatch.setattr("epilens.methods.code_digest", lambda *modules, rows: "other code")
+    monkeypatch.setattr("epilens.methods.inputs.code_digest", lambda *modules, rows: "other code")
     assert "run: cells that other settings, code, cubes or split made" in failed(tampered)
 
 
