@@ -81,8 +81,10 @@ class ReadingRequest(Document):
                 f"reading: expected contacts of run {self.run}, found {unknown[:40]!r}. {RELOAD}"
             )
         blind = self._blind_part(before if before and before.run == self.run else None)
-        mine = {"run": self.run, "verdicts": self.verdicts, "plan": self.plan, "notes": self.notes}
-        return Judgement(**(mine | blind))
+        judgement = Judgement(
+            run=self.run, verdicts=self.verdicts, plan=self.plan, notes=self.notes
+        )
+        return judgement.model_copy(update=blind)
 
     def _blind_part(self, before: Judgement | None) -> dict[str, Any]:
         if before is not None and before.blind:

@@ -85,7 +85,8 @@ class Service:
             return store.amend(request.reader, request.base)
         ranking = run.ranking
         latest = store.latest(request.reader)
-        judgement = request.judgement(ranking.names, latest and latest.judgement)
+        before = None if latest is None else latest.judgement
+        judgement = request.judgement(ranking.names, before)
         if request.act == "save":
             return store.save(request.reader, judgement, request.base)
         signed = store.sign(request.reader, judgement, request.base, ranking.digest)
