@@ -120,6 +120,33 @@ def test_a_negation_is_no_onset(text):
 @pytest.mark.parametrize(
     "text",
     [
+        "seizure onset ruled out",
+        "seizure onset 5 min ago",
+        "seizure onset last night, see report",
+        "seizure starts soon",
+        "seizure starts in 5 min",
+        "EEG onset 10 sec before this",
+        "EEG onset unclear",
+        "EEG onset unknown",
+        "false seizure onset",
+        "pseudo seizure onset",
+        "pseudo-seizure onset",
+        "pseudoseizure onset",
+        "false EEG onset",
+    ],
+)
+def test_a_text_that_denies_the_seizure_or_moves_its_time_is_no_onset(text):
+    assert rule_of(text) is None
+
+
+@pytest.mark.parametrize("text", ["sz onset, lasted 45 sec", "EEG onset in LA1", "sz onset 2 s"])
+def test_a_duration_or_a_place_after_an_onset_changes_nothing(text):
+    assert rule_of(text) == "onset marker"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "?onset of facial aut",
         "onset of facial automatisms",
         "onset of tonic posture",

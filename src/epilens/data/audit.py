@@ -31,6 +31,7 @@ Code = Literal[
     "channel-montage",
     "signal-missing",
     "signal-repeated",
+    "signal-interrupted",
     "descriptor-not-finite",
     "windows-too-few",
     "band-not-covered",

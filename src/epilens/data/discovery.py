@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.onset import APART_S, Onset
+from epilens.data.clock_times import ClockTime
+from epilens.data.onset import APART_S, CLOCK, Onset
+from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.companions import header_of
+from epilens.data.readers.mne_reader import open_mne
 from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
 from epilens.io.safe_read import real_path, what_is_missing
@@ -217,15 +220,17 @@ def common_root(sources: Sequence[SourceOnset]) -> Path | None:
     return roots.pop()
 
 
-def sources_of(items: Sequence[Any], onsets_s: Sequence[float | None] = ()) -> list[SourceOnset]:
+def sources_of(
+    items: Sequence[Any], onsets_s: Sequence[float | str | None] = ()
+) -> list[SourceOnset]:
     """Files and open recordings of one patient, each with its onset.
 
     Parameters
     ----------
     items : sequence
         Paths, `mne.io.Raw` objects, or pairs of one of them and its onset.
-    onsets_s : sequence of float
-        Onsets of the items, in their order; one file can have several.
+    onsets_s : sequence of float or str
+        Onsets of the items, in their order; one file can have several. A text is a clock time.
     """
     from mne.io import BaseRaw
 
@@ -248,12 +253,33 @@ def sources_of(items: Sequence[Any], onsets_s: Sequence[float | None] = ()) -> l
     return _with_onsets(sources, onsets)
 
 
-def _as_onset(onset: Onset | float | None) -> Onset | None:
-    return onset if onset is None or isinstance(onset, Onset) else Onset.given(float(onset))
+def _as_onset(onset: Onset | float | str | None) -> Onset | ClockTime | None:
+    if isinstance(onset, str) and (clock := ClockTime.parse(onset)) is not None:
+        return clock
+    if onset is None or isinstance(onset, Onset):
+        return onset
+    try:
+        return Onset.given(float(onset))
+    except ValueError:
+        raise OnsetError(
+            f"recordings: expected an onset in seconds or a clock time, found {onset!r}. Give a "
+            "number such as 61.5."
+        ) from None
+
+
+def _in_seconds(source: Path | BaseRaw, onset: Onset | ClockTime | None) -> Onset | None:
+    """The onset in seconds; a clock time needs the start time in the file's header."""
+    if not isinstance(onset, ClockTime):
+        return onset
+    reader = open_mne(source)
+    who = source.name if isinstance(source, Path) else "recording"
+    start, missing_s = reader.raw.info["meas_date"], sum(b.missing_s or 0 for b in reader.breaks)
+    clock_s = onset.seconds_from(start, reader.duration_s + missing_s, who)
+    return Onset.given(to_signal_s(clock_s, reader.breaks), CLOCK)
 
 
 def _with_onsets(
-    sources: Sequence[Path | BaseRaw], onsets: Sequence[Onset | None]
+    sources: Sequence[Path | BaseRaw], onsets: Sequence[Onset | ClockTime | None]
 ) -> list[SourceOnset]:
     """Each recording with its onset; one file can have several seizures."""
     if not onsets:
@@ -267,7 +293,8 @@ def _with_onsets(
             f"{'files' if files else 'recordings'}, found {len(onsets)}. "
             + ("Give --onset once for every file, in their order." if files else "Give as many.")
         )
-    pairs = list(map(SourceOnset, sources, onsets))
+    in_seconds = map(_in_seconds, sources, onsets)
+    pairs = list(map(SourceOnset, sources, in_seconds))
     for source in dict.fromkeys(source for source in sources if isinstance(source, Path)):
         _check_apart(source, [onset for other, onset in pairs if other == source])
     return pairs

@@ -42,8 +42,9 @@ UNREADABLE = Note("could not be read (the command line says why)", "file-unreada
 class Given:
     """What the user says about a patient in addition to its recordings."""
 
-    onsets_s: tuple[float | None, ...] = ()
-    """Seconds from the start of each file, in the order of the files; None: what the file says."""
+    onsets_s: tuple[float | str | None, ...] = ()
+    """Seconds from the start of each file, or clock times, in the order of the files; None: what
+    the file says."""
     electrodes: Path | None = None
     """Positions of the contacts: electrodes.tsv, or a file of another tool."""
     space: str = ""

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from epilens.core.errors import OnsetError
 from epilens.data.contacts import plain_marks
@@ -26,6 +27,7 @@ APART_S = 10.0
 SAME_ONSET_S = 2.0
 """Markers of one rule that lie closer than this mean one onset: the first of them."""
 GIVEN, TABLED = "given by the user", "given in a table of onsets"
+CLOCK = "given by the user as a clock time"
 """In place of a rule, where the user says when."""
 
 
@@ -53,11 +55,13 @@ class Onset:
     text: str
     """The annotation; empty where a person gave the onset."""
     rule: str
-    """The rule that the annotation matched (`RULES`, best first), or `GIVEN` or `TABLED`."""
+    """The rule that the annotation matched (`RULES`, best first), or how a person gave it."""
     kind: str = ""
     """`clinical` or `subclinical`, where the events say so."""
     contacts: str = ""
     """Contacts in which the seizure began, as somebody typed them; no output repeats this text."""
+    by_clock: bool = False
+    """Whether it counts interruptions of the recording too, as events.tsv does."""
 
     @classmethod
     def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
@@ -87,23 +91,37 @@ _END = {"offset", "off", "end", "ends", "ended", "over", "stop", "stops", "stopp
 _RECORDER = {"segment", "rec", "recording", "schedule", "check", "video", "camera"}
 
 _NOT = {"no", "not", "none", "without", "never"}
+# Words that say that there was no seizure, that it was at another time, or that nobody knows when.
+_DENIES = {"ruled", "rule", "false", "pseudo", "psychogenic", "denied", "denies", "fake", "missed"}
+_DENIES |= {"ago", "yesterday", "yday", "tonight", "tomorrow", "soon", "earlier", "previous"}
+_DENIES |= {"imminent", "expected", "awaited", "history", "last"}
+_DENIES |= {"unclear", "unknown", "uncertain", "undetermined", "indeterminate", "undefined"}
+_DENIES |= {"pseudoseizure", "pseudoseizures", "pnes", "nonepileptic"}
 # First words that change what follows, in place of merely standing before it.
-_TURNS = _NOT | {
-    "post",
-    "pre",
-    "before",
-    "after",
-    "prior",
-    "since",
-    "until",
-    "till",
-    "during",
-    "near",
-}
+_TURNS = (
+    _NOT
+    | _DENIES
+    | {
+        "post",
+        "pre",
+        "before",
+        "after",
+        "prior",
+        "since",
+        "until",
+        "till",
+        "during",
+        "near",
+    }
+)
 _TURNS |= {"aura", "sleep", "arousal", "motor", "movement", "artifact", "artefact", "spike", "stim"}
 _TURNS |= {"tonic", "clonic", "gtc", "gtcs", "facial", "emg", "ecg", "ekg", "second", "another"}
 _TURNS |= {"mark", "trig", "page", "photo"}
 _TURNING = ("non", "post", "pre", "inter", "stim", "un")
+
+_UNITS = {"s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes"}
+_UNITS |= {"h", "hr", "hrs", "hour", "hours"}
+_RELATIVE = {"before", "after", "later", "prior"}
 
 _TIME_ONLY = re.compile(r"^[+-]?\d+(\.\d+)?$")
 _TOKEN = re.compile(r"[a-z]+|\d+|\?")
@@ -364,7 +382,9 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
         if not (set(words[1:3]) & _SEIZURE):
             return None
         kinds = kinds | {"seizure"}
-    if set(words[:1]) & {"zone", "artifact", "artefact"} or set(words) & _NOT:
+    if set(words[:1]) & {"zone", "artifact", "artefact"} or set(words) & (_NOT | _DENIES):
+        return None
+    if _is_elsewhen(words):
         return None
     if set(words[:1]) & _CLINICAL:
         kinds = kinds | {"clinical"}
@@ -378,6 +398,18 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
             return None
         return RULES.index("uncertain onset marker" if unsure else "start marker")
     return RULES.index("uncertain onset marker" if unsure else "onset marker")
+
+
+def _is_elsewhen(words: Sequence[str]) -> bool:
+    """Whether words give a time relative to the annotation: `5 min before`, `in 10 s`."""
+    before = ("", *words)
+    timed = [at for at, pair in enumerate(pairwise(words)) if _is_duration(pair)]
+    return any(before[at] == "in" or set(words) & _RELATIVE for at in timed)
+
+
+def _is_duration(pair: tuple[str, str]) -> bool:
+    number, unit = pair
+    return number.isdigit() and unit in _UNITS
 
 
 def _offset(onset: Event, events: Iterable[Event]) -> float | None:

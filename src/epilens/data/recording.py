@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
+from epilens.data.interruptions import onset_in_signal, unbroken
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
@@ -71,6 +72,8 @@ class SeizureRun(RunInfo):
     stated_units: tuple[str, ...]
     stated_fs: float | None
     duration_s: float | None
+    discontinuous: bool = False
+    """Whether sidecars say that something is missing in between."""
     raw: BaseRaw | None = None
     """The recording, where it is open already; it is not opened again then."""
 
@@ -147,10 +150,13 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
         When the file is missing, cannot be read, or has no signal at the onset.
     """
     reader = open_mne(run.source if run.raw is None else run.raw, run.units)
+    onset, interrupted = onset_in_signal(run.onset, reader)
+    run = replace(run, onset=onset)
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
     recording = _read(run, reader, names, interval)
     notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
+    notes += interrupted
     if not run.mains_hz and plan.filter.notch != "none":
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
@@ -229,10 +235,9 @@ def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]
         )
     if onset_s >= reader.duration_s:
         raise OnsetError(beyond_the_end(onset_s, reader))
-    windows, margin_s = plan.windows, plan.filter.margin_s
-    start = max(0, round((onset_s + windows.start_s - margin_s) * fs))
-    stop = min(reader.samples, round((onset_s + windows.stop_s + margin_s) * fs))
-    return start, stop
+    needed_s = (onset_s + plan.windows.start_s, onset_s + plan.windows.stop_s)
+    start_s, stop_s = unbroken(reader, needed_s, plan.filter.margin_s)
+    return max(0, round(start_s * fs)), min(reader.samples, round(stop_s * fs))
 
 
 def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], list[AuditRow]]:
@@ -281,6 +286,10 @@ def _flag_rows(
 def _header_notes(reader: MneReader, run: SeizureRun) -> list[Note]:
     """Disagreements between the file and its sidecars that do not stop the reading."""
     texts, fs = [], reader.fs
+    if run.discontinuous and not reader.breaks:
+        texts.append(
+            "sidecars say that the recording is discontinuous, the file does not say where"
+        )
     if run.stated_fs and abs(run.stated_fs - fs) > 1e-3 * fs:
         texts.append(
             f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; the file's rate is used"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -138,6 +139,12 @@ class RunOnsets:
     def _of_run(self, patient: str, file: BidsFile, runs: Sequence[BidsFile]) -> list[Onset]:
         if given := self._given_onsets(patient, file, runs):
             return given
+        # Annotations of the file were converted when they were read; events.tsv was not.
+        by_clock = self._tree.table(file, "events") is not None
+        return [replace(onset, by_clock=by_clock) for onset in self._annotated(file)]
+
+    def _annotated(self, file: BidsFile) -> list[Onset]:
+        """Onsets by the events or annotations of a run."""
         if not self._dataset.is_ictal(file.entity("task")):
             return _stated(self._tree, file)
         events = events_in(self._tree, file)

@@ -138,11 +138,26 @@ class RunSidecars:
             duration_s=as_number(self.fields.get("RecordingDuration")),
             mains_hz=as_number(self.fields.get("PowerLineFrequency")),
             simulated=simulated,
+            discontinuous=_recording_type(self.fields) == "discontinuous",
         )
 
     def _in(self, zone: frozenset[str] | None) -> tuple[bool, ...] | None:
         """Which good channels are in a zone; None where it is not known."""
         return None if zone is None else tuple(name in zone for name in self.good)
+
+
+def _recording_type(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("RecordingType", "")).strip().lower()
+
+
+def check_continuous(fields: Mapping[str, Any]) -> None:
+    """Refuse a recording that ieeg.json calls epoched: its samples do not follow each other."""
+    if _recording_type(fields) == "epoched":
+        raise DataError(
+            "expected a continuous recording of the seizure, found RecordingType epoched in "
+            "ieeg.json. Use the recording from which the epochs were cut.",
+            code="signal-interrupted",
+        )
 
 
 def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile], list[AuditRow]]:

@@ -22,7 +22,14 @@ from epilens.data.patient_zones import PatientZones
 from epilens.data.positions import Positions
 from epilens.data.recording import SeizureRun
 from epilens.data.run_onsets import Onsets, RunOnsets
-from epilens.data.runs import RunSidecars, good_channels, run_name, runs_among, seizure_name
+from epilens.data.runs import (
+    RunSidecars,
+    check_continuous,
+    good_channels,
+    run_name,
+    runs_among,
+    seizure_name,
+)
 from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural
 from epilens.plan import Plan
 
@@ -202,6 +209,7 @@ class Scan:
     ) -> tuple[RunSidecars | None, int]:
         """Sidecars of one seizure run, None without a usable seizure; and seizures excluded."""
         table, fields = self._channel_table(file), self.tree.fields(file, "ieeg")
+        check_continuous(fields)
         duration_s = as_number(fields.get("RecordingDuration"))
         onsets, excluded = self._onsets.usable(patient, file, runs, duration_s)
         if not onsets:

@@ -33,7 +33,7 @@ class Request:
 
     patient: Any
     model: Model | Source | str | Path | None = None
-    onsets: Sequence[float] = ()
+    onsets: Sequence[float | str] = ()
     electrodes: str | Path | None = None
     space: str = ""
     code: str = ""

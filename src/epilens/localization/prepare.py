@@ -93,7 +93,7 @@ def prepare_evidence(
         return _evidence(_tidy(cube), LoadedPatient(()), request, source)
     tick("reading", 0)
     given = Given(
-        onsets_s=tuple(float(s) for s in request.onsets),
+        onsets_s=tuple(request.onsets),
         electrodes=None if request.electrodes is None else Path(request.electrodes),
         space=request.space,
         patient=request.code,

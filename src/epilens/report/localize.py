@@ -33,7 +33,7 @@ def localize(
     patient: Any,
     model: Model | Source | str | Path | None = None,
     *,
-    onsets: Iterable[float] = (),
+    onsets: Iterable[float | str] = (),
     electrodes: str | Path | None = None,
     space: str = "",
     code: str = "",
@@ -55,7 +55,7 @@ def localize(
         What computes the scores. Default: the shipped model `recorded`, compared with line-length
         spread and the Epileptogenicity Index. If a recording is too short for the model:
         line-length spread, smoothed along electrodes, which needs no training.
-    onsets : floats
+    onsets : floats or clock times (`14:03:07`, `2026-01-05 14:03:07`)
         Seconds from the start of each recording; default: from annotations or events.tsv.
     electrodes, space : path, str
         Positions of the contacts (BIDS table, 3D Slicer, iELVis, Brainstorm, CSV), and their

@@ -10,6 +10,7 @@ from typing import Any
 
 from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
+from epilens.data.clock_times import ClockTime
 from epilens.data.sidecars import as_number, read_text
 from epilens.io.outputs import check_folder, check_writable
 from epilens.io.urls import url_of
@@ -109,10 +110,17 @@ def split_source(given: Sequence[str]) -> tuple[str | None, list[Path]]:
     return None, [Path(name) for name in given]
 
 
-def read_onset_list(given: Sequence[str]) -> list[float]:
-    """Onsets in seconds, `--onset 60 --onset 61.5`, or with blanks or semicolons between them."""
-    onsets_s = []
-    for piece in (piece for text in given for piece in re.split(r"[\s;]+|,\s+", text) if piece):
+def read_onset_list(given: Sequence[str]) -> list[float | str]:
+    """Onsets in seconds, `--onset 60 --onset 61.5`, or with blanks or semicolons between them.
+
+    Clock times, with or without a date, stay texts: only the file knows when it starts.
+    """
+    onsets_s: list[float | str] = []
+    texts = [re.sub(r"(\d{4}-\d\d-\d\d) +(?=\d{1,2}:)", r"\1T", text) for text in given]
+    for piece in (piece for text in texts for piece in re.split(r"[\s;]+|,\s+", text) if piece):
+        if ClockTime.parse(piece) is not None:
+            onsets_s.append(piece)
+            continue
         onset_s = as_number(piece)
         if "," in piece and as_number(piece.replace(",", "")) is not None:
             raise OnsetError(
@@ -123,7 +131,7 @@ def read_onset_list(given: Sequence[str]) -> list[float]:
         if onset_s is None:
             raise OnsetError(
                 f"--onset: expected seconds from the start of the file, found {piece!r}. Give a "
-                "number such as 61.5 for every file."
+                "number such as 61.5, or a clock time such as 14:03:07, for every file."
             )
         onsets_s.append(onset_s)
     return onsets_s

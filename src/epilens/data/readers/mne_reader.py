@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,12 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
 from epilens.data.onset import Event
+from epilens.data.readers.breaks import (
+    Break,
+    breaks_in_annotations,
+    breaks_in_header,
+    to_signal_s,
+)
 from epilens.data.readers.companions import check_files
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
@@ -39,9 +46,19 @@ class MneReader(RecordingReader):
         self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
         self.kinds = tuple(raw.get_channel_types())
         self._stated = units
+        self._stamped = _stamped_breaks(raw)
+        stated = breaks_in_annotations(self._clock_annotations())
+        self.breaks = tuple(sorted((*self._stamped, *stated), key=lambda gap: gap.at_s))
 
     def annotations(self) -> list[Event]:
-        """Annotations in the file, in seconds from its start."""
+        """Annotations in the file, in seconds of recorded signal from its start."""
+        return [
+            replace(event, onset_s=to_signal_s(event.onset_s, self._stamped))
+            for event in self._clock_annotations()
+        ]
+
+    def _clock_annotations(self) -> list[Event]:
+        """Annotations as the file counts: by the clock, over interruptions."""
         marks = self.raw.annotations
         onsets = marks.onset - self.raw.first_time
         return [
@@ -125,6 +142,15 @@ class MneReader(RecordingReader):
         """
         units = self.raw._orig_units or {}
         return {str(name).strip() for name, unit in units.items() if not is_voltage(str(unit))}
+
+
+def _stamped_breaks(raw: BaseRaw) -> tuple[Break, ...]:
+    """Interruptions by the time stamps of the file that an open recording was read from."""
+    files = [Path(file) for file in raw.filenames if file is not None]
+    # After a crop, nobody knows which records are left.
+    if len(files) != 1 or raw.first_samp or not files[0].is_file():
+        return ()
+    return breaks_in_header(files[0])
 
 
 def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = None) -> MneReader:

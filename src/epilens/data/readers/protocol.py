@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from epilens.data.audit import Note
 from epilens.data.onset import Event
+from epilens.data.readers.breaks import Break
 
 
 class RecordingReader(ABC):
@@ -27,6 +28,8 @@ class RecordingReader(ABC):
     """Length in samples."""
     notes: tuple[Note, ...] = ()
     """Warnings about the file."""
+    breaks: tuple[Break, ...] = ()
+    """Interruptions, in the order of time."""
 
     @property
     def duration_s(self) -> float:
@@ -35,7 +38,7 @@ class RecordingReader(ABC):
 
     @abstractmethod
     def annotations(self) -> list[Event]:
-        """Annotations in the file, in seconds from its start."""
+        """Annotations in the file, in seconds of recorded signal from its start."""
 
     @abstractmethod
     def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:

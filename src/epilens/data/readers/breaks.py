@@ -1,0 +1,105 @@
+"""Interruptions of a recording: samples that follow each other in a file, but not in time.
+
+Times of this package count recorded signal: seconds of samples from the first one. The annotations
+of an interrupted EDF+ file count by the clock, so they are moved by what is missing before them.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from epilens.data.onset import Event
+
+_RECORD_START = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14")
+_BOUNDARIES = ("new segment/", "edge boundary", "bad boundary", "boundary")
+_SKIPPED = "bad_acq_skip"
+_LEAST_S = 0.05
+"""A shorter gap is rounding."""
+
+
+@dataclass(frozen=True)
+class Break:
+    """A place at which the recording was interrupted."""
+
+    at_s: float
+    """Seconds of recorded signal before it."""
+    missing_s: float | None = None
+    """Length of the interruption; None where the file does not state it."""
+
+    def __str__(self) -> str:
+        length = "a gap" if self.missing_s is None else f"a gap of {self.missing_s:.1f} s"
+        return f"{length} after {self.at_s:.1f} s of recorded signal"
+
+
+def to_signal_s(clock_s: float, breaks: Iterable[Break]) -> float:
+    """Seconds of recorded signal at a time that counts from the start of the file by the clock.
+
+    A time inside a gap becomes the time of the gap.
+
+    Examples
+    --------
+    >>> to_signal_s(48.0, [Break(20.0, 8.0)])
+    40.0
+    """
+    lost_s = 0.0
+    for gap in breaks:
+        begins_s = gap.at_s + lost_s
+        if clock_s < begins_s:
+            break
+        lost_s += min(gap.missing_s or 0.0, clock_s - begins_s)
+    return clock_s - lost_s
+
+
+def breaks_in_header(path: Path) -> tuple[Break, ...]:
+    """Interruptions that the time stamps of an EDF+ or BDF+ file show."""
+    if path.suffix.lower() not in (".edf", ".bdf"):
+        return ()
+    try:
+        starts_s, record_s = _record_starts(path)
+    except Exception:  # a file without time stamps, or one that only MNE can read
+        return ()
+    gaps = [after - before - record_s for before, after in pairwise(starts_s)]
+    return tuple(
+        Break((record + 1) * record_s, gap if gap > 0 else None)
+        for record, gap in enumerate(gaps)
+        if abs(gap) > _LEAST_S
+    )
+
+
+def _record_starts(path: Path) -> tuple[list[float], float]:
+    """Start of every data record in seconds, and their length."""
+    import edfio
+
+    with path.open("rb") as file:
+        file.seek(192)
+        if not file.read(4).endswith(b"DF+"):
+            return [], 0.0
+    read = edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        edf = read(path, lazy_load_data=True, header_encoding="latin-1")
+    stamps = np.ascontiguousarray(edf._timekeeping_signal.digital).view(np.uint8)
+    records = stamps.reshape(edf.num_data_records, -1)
+    matches = (_RECORD_START.match(record.tobytes()) for record in records)
+    return [float(match[1]) for match in matches if match], edf.data_record_duration
+
+
+def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
+    """Interruptions that annotations state: new segments, joined recordings, skipped signal."""
+    found: set[float] = set()
+    for event in events:
+        text = event.text.strip().lower()
+        if text.startswith(_BOUNDARIES):
+            found.add(event.onset_s)
+        elif text == _SKIPPED:
+            found |= {event.onset_s, event.onset_s + event.duration_s}
+    return tuple(Break(at_s) for at_s in sorted(found) if at_s > _LEAST_S)
