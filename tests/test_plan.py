@@ -175,3 +175,17 @@ def test_evidence_that_memory_cannot_hold_is_refused_before_it_is_made(tmp_path,
     with pytest.raises(PlanError, match=message):
         store.describe_cohort([read_bids(tiny / "north", "simulated")], tmp_path / "cubes", plan)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gap_before_the_reference_changes_digests_only_if_there_is_one():
+    assert "reference_gap_s" not in Plan().model_dump()["windows"]
+    gapped = Plan().override(windows={"reference_gap_s": 10.0})
+    assert gapped.digest != Plan().digest
+    assert gapped.override(windows={"reference_gap_s": 0.0}).digest == Plan().digest
+    assert gapped.differences(Plan()) == [("windows.reference_gap_s", 10.0, 0.0)]
+    assert Plan.of(gapped.model_dump(mode="json")) == gapped
+
+
+def test_a_gap_must_leave_room_for_a_reference():
+    with pytest.raises(PlanError, match="reference_gap_s must leave room"):
+        Plan.of({"windows": {"reference_gap_s": 29.0}})

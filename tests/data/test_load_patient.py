@@ -211,7 +211,7 @@ def test_a_seizure_without_a_reference_is_left_out_with_its_reason(files, model)
     ((name, why),) = found.left_out
     assert name == "seizure-3"
     assert "fewer than 5 valid reference windows" in why
-    assert any("1 seizure was excluded" in c.text for c in found.certainty.cautions)
+    assert any("of 3 seizures used" in c.text for c in found.certainty.cautions)
 
 
 def test_a_file_that_cannot_be_read_is_left_out_and_not_named(files, model, tmp_path):

@@ -134,3 +134,30 @@ def test_escape_characters_in_names_do_not_reach_the_terminal(tmp_path, capsys):
     code, out, err = run(capsys, "onset", hostile)
     assert code == 0
     assert "\x1b[31m" not in out + err
+
+
+def test_a_folder_is_read_to_its_end_and_unreadable_files_are_listed(edf, tmp_path, capsys):
+    shutil.copy(edf, tmp_path / "z.edf")
+    (tmp_path / "a.edf").write_bytes(b"0       not a recording")
+    code, out, err = run(capsys, "onset", tmp_path)
+    assert code == 0
+    assert any(line.startswith("z.edf") for line in out.splitlines())
+    assert "1 of 2 files could not be read:" in err
+    assert "a.edf: expected" in err
+
+
+def test_programs_get_the_unreadable_files_too(edf, tmp_path, capsys):
+    shutil.copy(edf, tmp_path / "z.edf")
+    (tmp_path / "a.edf").write_bytes(b"0       not a recording")
+    _, out, _ = run(capsys, "onset", tmp_path, "--json")
+    tree = json.loads(out)
+    assert [Path(file["file"]).name for file in tree["files"]] == ["z.edf"]
+    assert [Path(file["file"]).name for file in tree["unreadable"]] == ["a.edf"]
+
+
+def test_files_of_which_none_can_be_read_are_refused(tmp_path, capsys):
+    for name in ("a.edf", "b.edf"):
+        (tmp_path / name).write_bytes(b"0       not a recording")
+    code, _, err = run(capsys, "onset", tmp_path)
+    assert code == 2
+    assert "found 2 files of which none can be read" in err

@@ -183,11 +183,13 @@ def onset(
     not for diagnosis.
     """
     from epilens.data.discovery import recordings_in
-    from epilens.report.onsets import find_onsets, onsets_json, print_onsets
+    from epilens.report.onsets import find_onsets, list_unreadable, onsets_json, print_onsets
 
-    onsets = find_onsets(recordings_in(files))
+    named = [file for file in files if not file.is_dir()]
+    onsets = find_onsets(recordings_in(files), recordings_in(named))
     if as_json:
         typer.echo(json.dumps(onsets_json(onsets), indent=1, ensure_ascii=False))
     else:
         print_onsets(onsets)
+    list_unreadable(onsets)
     next_step("look at them: epilens review {} --out MARKS; then localize with --onset", files[0])

@@ -295,7 +295,7 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
             f"expected an onset inside the recording of {duration_s:.3f} s, found "
             f"{onset.onset_s:.3f} s. Correct events.tsv, or give the onset with --onsets."
         )
-    before_s = min(onset.onset_s, -windows.start_s)
+    before_s = min(onset.onset_s, -windows.start_s) - windows.reference_gap_s
     ends = before_s - windows.length_s if windows.reference == "ends-before" else before_s - 1e-9
     available = int(ends // windows.stride_s) + 1 if ends >= 0 else 0
     if available < windows.min_reference:

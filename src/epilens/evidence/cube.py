@@ -37,17 +37,19 @@ _UNTAUGHT = (
 )
 _LABELS = (_TARGET, *_UNTAUGHT)
 # Attributes that a method may read; a list of what is allowed cannot forget a leak.
-_NEUTRAL = ("patient", "montage", "band", "reference", "plan_digest", "key")
+_NEUTRAL = ("patient", "montage", "band", "reference", "reference_gap_s", "plan_digest", "key")
 
 
 def is_reference(cube: xr.Dataset) -> xr.DataArray:
     """Which windows are the pre-onset reference (seizure, window): decided here and nowhere else.
 
-    By default they end at or before onset, so no ictal sample is in them.
+    By default they end at or before onset, so no ictal sample is in them; with a gap, so long
+    before it.
     """
+    end_s = -float(cube.attrs.get("reference_gap_s", 0.0))
     if cube.attrs.get("reference", "ends-before") == "starts-before":
-        return cube["start_s"] < 0
-    return cube["stop_s"] <= 0
+        return cube["start_s"] < end_s
+    return cube["stop_s"] <= end_s
 
 
 # Windows follow each other in whole samples, so one that starts at onset may miss it by some.

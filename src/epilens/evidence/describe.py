@@ -210,6 +210,7 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
         "band": plan.filter.band,
         "reference": plan.windows.reference,
         "plan_digest": plan.digest,
+        **({"reference_gap_s": gap_s} if (gap_s := plan.windows.reference_gap_s) else {}),
     }
 
 

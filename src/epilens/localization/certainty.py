@@ -78,7 +78,10 @@ def assess(
         alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
     cautions = cautions_of(cube, alike, agreement)
     cautions += _training_seizures(cube, certainty) + _odd_amplitudes(evidence)
-    cautions += _cut_off(evidence)
+    cautions += _cut_off(evidence) + _interrupted(evidence)
+    if evidence.left_out:
+        text = f"{describe_used(evidence)}. The list of seizures gives the reasons."
+        cautions.append(Caution("caution", text))
     for one in (source, *others):
         cautions += [Caution("caution", text) for text in one.doubts(cube)]
     return PatientCertainty(
@@ -128,6 +131,22 @@ def _cut_off(evidence: Evidence) -> list[Caution]:
     ]
 
 
+def _interrupted(evidence: Evidence) -> list[Caution]:
+    """Seizures of interrupted recordings, whose onsets were moved or may have to be."""
+    names = evidence.cube["seizure"].values.tolist()
+    return [
+        Caution("caution", f"Seizure {names.index(name) + 1}: {why}.")
+        for name, why in evidence.interrupted
+        if name in names
+    ]
+
+
+def describe_used(evidence: Evidence) -> str:
+    """How many of the seizures were used."""
+    used = evidence.cube.sizes["seizure"]
+    return f"{used} of {used + len(evidence.left_out)} seizures used"
+
+
 def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet, ...]:
     """The contacts of a patient that are in each of the sets."""
     return tuple(ContactSet(rule.coverage, rule.reached, rule.holds(p_nez)) for rule in sets)
@@ -136,9 +155,6 @@ def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet
 def _notes(evidence: Evidence, source: Source) -> list[Caution]:
     """What was excluded or is missing, without making the scores less certain."""
     cube, texts = evidence.cube, []
-    if left_out := len(evidence.left_out):
-        many = "1 seizure was" if left_out == 1 else f"{left_out} seizures were"
-        texts.append(f"{many} excluded; the list of seizures gives the reason.")
     if dropped := len(evidence.dropped):
         many = "1 channel was" if dropped == 1 else f"{dropped} channels were"
         text = f"{many} excluded; the list of channels gives the reason. "

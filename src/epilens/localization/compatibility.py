@@ -46,9 +46,11 @@ def other_layout(cube: xr.Dataset, plan: Plan) -> list[str]:
     """How a cube's channels and windows differ from a plan's."""
     differences = []
     settings = {"montage": plan.montage.scheme, "reference": plan.windows.reference}
+    settings["reference_gap_s"] = plan.windows.reference_gap_s
     for field, ours in settings.items():
-        if cube.attrs.get(field, ours) != ours:
-            differences.append(f"{field} is {cube.attrs[field]!r}, expected {ours!r}")
+        theirs = cube.attrs.get(field, 0.0 if field == "reference_gap_s" else ours)
+        if theirs != ours:
+            differences.append(f"{field} is {theirs!r}, expected {ours!r}")
     start, stop = cube["start_s"].values, cube["stop_s"].values
     # Fractional rates move windows by less than a sample of the slowest recording.
     grid = {

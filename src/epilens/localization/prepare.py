@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
 from epilens.data.load_patient import Given, LoadedPatient, load_patient
+from epilens.data.onset_finder import OnsetCandidate, propose_onsets
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import has_features
@@ -55,6 +56,10 @@ class Evidence:
     """Why seizures were excluded, in full: for the user who has the files, never for the page."""
     cut_off: tuple[str, ...] = field(default=(), kw_only=True)
     """Seizures whose file is shorter or longer than its header says."""
+    interrupted: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    """Seizures of interrupted recordings, and what was done about it."""
+    proposed: Mapping[str, tuple[OnsetCandidate, ...]] = field(default_factory=dict, kw_only=True)
+    """Onsets that the signal of each seizure proposes; without an entry: not looked for."""
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -188,7 +193,27 @@ def _evidence(
         quality=quality,
         problems=loaded.problems,
         cut_off=tuple(row.run for row in loaded.rows if row.found == WRONG_LENGTH),
+        interrupted=tuple(_interruptions(loaded.rows)),
+        proposed=proposed_onsets(loaded.recordings),
     )
+
+
+def proposed_onsets(recordings: Sequence[Recording]) -> dict[str, tuple[OnsetCandidate, ...]]:
+    """Onsets that the signal of each seizure proposes; none where it is too short for that."""
+    proposed = {}
+    for recording in recordings:
+        try:
+            proposed[recording.run] = propose_onsets(recording)
+        except DataError:
+            continue
+    return proposed
+
+
+def _interruptions(rows: Sequence[AuditRow]) -> Iterator[tuple[str, str]]:
+    """What was noted about interruptions of recordings that are used."""
+    for row in rows:
+        if (row.effect, row.code) == ("noted", "signal-interrupted"):
+            yield row.run, row.why
 
 
 def reference_windows(cube: xr.Dataset) -> np.ndarray:

@@ -34,6 +34,7 @@ from epilens.localization.compare import (
 )
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import describe_contacts
+from epilens.localization.onset_check import question_onsets
 from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
@@ -179,7 +180,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
     why = source.explain(evidence.cube, ranking(p_nez))
     tick("comparing")
     certainty = assess(evidence, source, scores, others)
-    certainty = replace(certainty, cautions=(*unused, *certainty.cautions))
+    questioned = question_onsets(evidence, timing)
+    certainty = replace(certainty, cautions=(*questioned, *unused, *certainty.cautions))
     compared = [
         compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
         for one in others

@@ -1,8 +1,10 @@
 """When: the first clear deviation of each contact from its own pre-onset level, and the order.
 
 A descriptor deviates where its Z-Δ stays at 3 or more standard deviations (or at -3 or less) for
-three windows in a row, from 10 s before onset on. The time is the middle of the first of them, so
-it is exact to about a second.
+three windows in a row, from 10 s before onset on. Its level is that of the windows that end 10 s
+before onset or earlier, so that a contact that changes before the annotated onset is not compared
+with its own change. The time is the middle of the first of the windows, so it is exact to about a
+second.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.types import Bools, Floats
+from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
 from epilens.networks.explanation import SEARCH_FROM_S
@@ -21,6 +24,10 @@ from epilens.networks.explanation import SEARCH_FROM_S
 CLEAR_SD = 3.0
 SUSTAINED = 3
 """Windows in a row."""
+TIMING_GAP_S = 10.0
+"""The reference of times ends so long before onset: a contact may change before others do."""
+LEAST_REFERENCE = 5
+"""With fewer windows before that, the reference extends to onset."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +72,9 @@ class Timing:
         return median, count
 
 
-def time_evidence(cube: xr.Dataset) -> Timing:
-    """Deviations in a cube."""
-    z = views(cube).values[..., VIEWS.index("z_delta"), :]
-    valid = cube["valid"].values
+def time_evidence(cube: xr.Dataset, gap_s: float = TIMING_GAP_S) -> Timing:
+    """Deviations in a cube, from a reference that ends `gap_s` before onset."""
+    z, valid = _deviations(cube, gap_s), cube["valid"].values
     middle_s = (cube["start_s"].values + cube["stop_s"].values) / 2
     searched = valid & (cube["start_s"].values >= SEARCH_FROM_S)[..., None]
     rises, falls = (first_sustained(sign * z, searched) for sign in (1, -1))
@@ -92,6 +98,19 @@ def time_evidence(cube: xr.Dataset) -> Timing:
         recruited_s=middle_s[seizure, np.where(recruited, earliest, 0)],
         words=tuple(cube["words"].values.tolist() if "words" in cube else (r.words for r in rows)),
     )
+
+
+def _deviations(cube: xr.Dataset, gap_s: float) -> NDArray[np.float32]:
+    """Z-Δ (S, W, C, D) from the reference for times; from the evidence's where that is short."""
+    gap_s = max(gap_s, float(cube.attrs.get("reference_gap_s", 0.0)))
+    early = cube.assign_attrs(reference_gap_s=gap_s)
+    z = views(early).values[..., VIEWS.index("z_delta"), :]
+    windows = (early["valid"] & is_reference(early)).sum("window").values  # (S, C)
+    short = (windows < LEAST_REFERENCE) & cube["valid"].any("window").values
+    if not short.any():
+        return z
+    usual = views(cube).values[..., VIEWS.index("z_delta"), :]
+    return np.where(short[:, None, :, None], usual, z)
 
 
 def first_sustained(z: NDArray[np.floating], searched: Bools) -> NDArray[np.int64]:

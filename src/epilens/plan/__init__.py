@@ -233,7 +233,9 @@ class Plan(Section):
         """Fields in which two plans differ: name, own value, other value."""
         names = dict.fromkeys((*dict(self), *dict(other)))
         mine, theirs = (_leaves({n: plan.values(n) for n in names}) for plan in (self, other))
-        return [(key, mine[key], theirs[key]) for key in mine if mine[key] != theirs[key]]
+        # A gap before the reference is written only if there is one.
+        values = {key: (mine.get(key, 0.0), theirs.get(key, 0.0)) for key in mine | theirs}
+        return [(key, own, other) for key, (own, other) in values.items() if own != other]
 
     @property
     def digest(self) -> str:

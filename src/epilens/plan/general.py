@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from epilens.plan.section import (
     MOST_WINDOWS,
@@ -102,15 +107,31 @@ class WindowPlan(Section):
     reference: Literal["ends-before", "starts-before"] = "ends-before"
     """Reference windows end at or before onset, so that nothing ictal is in them, or merely start
     before it."""
+    reference_gap_s: Seconds = 0.0
+    """Seconds before onset that are not reference, for onsets that may be annotated late."""
     min_reference: Annotated[int, Field(ge=1)] = 5
     """Reference windows that a seizure needs."""
     min_ictal: Annotated[int, Field(ge=0)] = 5
     """Windows from onset on that a seizure needs: with fewer there is nothing ictal to see."""
 
+    @model_serializer(mode="wrap")
+    def _without_default_gap(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All fields; the gap, which is newer than stored plans and their digests, if there is one.
+
+        Digests of plans without a gap stay as they are.
+        """
+        tree = serialize(self)
+        return {key: value for key, value in tree.items() if value or key != "reference_gap_s"}
+
     @model_validator(mode="after")
     def _interval_holds_a_reference(self) -> Self:
         if self.start_s >= 0:
             raise ValueError(f"start_s must lie before onset (below 0), got {self.start_s}")
+        if self.reference_gap_s and self.start_s + self.length_s > -self.reference_gap_s:
+            raise ValueError(
+                "reference_gap_s must leave room for a window between start_s and itself, got "
+                f"{self.reference_gap_s:g}"
+            )
         if (self.stop_s - self.start_s) / self.stride_s > MOST_WINDOWS:
             raise ValueError(
                 f"start_s, stop_s and stride_s must give at most {MOST_WINDOWS} windows"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from epilens.core.console import print_table, progress, say
+from epilens.core.errors import DataError
 from epilens.core.progress import Progress
 from epilens.data.chunked_reader import open_contacts
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
@@ -23,26 +24,63 @@ class FileOnsets:
     notes: tuple[str, ...] = ()
 
 
-def file_onsets(files: Sequence[Path], tick: Progress) -> list[FileOnsets]:
-    """Candidates of every file; all are opened before the first is read, so bad input is quick."""
-    sources = [open_contacts(file) for file in files]
-    return [
-        FileOnsets(file, source.duration_s, candidates_of(source, tick), source.notes)
-        for file, source in zip(files, sources, strict=True)
-    ]
+@dataclass(frozen=True)
+class FolderOnsets:
+    """The candidates of all files that could be read, and why the others could not."""
+
+    files: tuple[FileOnsets, ...]
+    unreadable: tuple[tuple[Path, str], ...] = ()
 
 
-def find_onsets(files: Sequence[Path]) -> list[FileOnsets]:
-    """The same with progress and the warnings of readers on stderr."""
+def file_onsets(
+    files: Sequence[Path], tick: Progress, named: Collection[Path] = ()
+) -> FolderOnsets:
+    """Candidates of every file; one that cannot be read is listed, and the others are read.
+
+    Parameters
+    ----------
+    named : paths
+        Files that the user named one by one. They are opened before the first is read, and must
+        be recordings.
+
+    Raises
+    ------
+    DataError
+        Where no file, or one of those that are named, cannot be read.
+    """
+    onsets: list[FileOnsets] = []
+    unreadable: list[tuple[Path, str]] = []
+    for file in named:
+        open_contacts(file)
+    for file in files:
+        try:
+            source = open_contacts(file)
+            candidates = candidates_of(source, tick)
+        except DataError as error:
+            if file in named:
+                raise
+            unreadable.append((file, str(error)))
+            continue
+        onsets.append(FileOnsets(file, source.duration_s, candidates, source.notes))
+    if not onsets:
+        raise DataError(
+            f"onset: expected recordings, found {len(files)} files of which none can be read. The "
+            f"first: {unreadable[0][1]}"
+        )
+    return FolderOnsets(tuple(onsets), tuple(unreadable))
+
+
+def find_onsets(files: Sequence[Path], named: Collection[Path] = ()) -> FolderOnsets:
+    """The same with progress, the warnings of readers and unreadable files on stderr."""
     with progress("reading") as tick:
-        onsets = file_onsets(files, tick)
-    for onset in onsets:
+        onsets = file_onsets(files, tick, named)
+    for onset in onsets.files:
         for note in onset.notes:
             say(f"{onset.file.name}: {note}")
     return onsets
 
 
-def onsets_json(onsets: Sequence[FileOnsets]) -> dict[str, Any]:
+def onsets_json(onsets: FolderOnsets) -> dict[str, Any]:
     """One object for programs; it states that these are suggestions."""
     files = [
         {
@@ -50,16 +88,19 @@ def onsets_json(onsets: Sequence[FileOnsets]) -> dict[str, Any]:
             "seconds": round(onset.seconds, 3),
             "candidates": [asdict(candidate) for candidate in onset.candidates],
         }
-        for onset in onsets
+        for onset in onsets.files
     ]
-    return {"note": SUGGESTIONS, "files": files}
+    tree: dict[str, Any] = {"note": SUGGESTIONS, "files": files}
+    if onsets.unreadable:
+        tree["unreadable"] = [{"file": str(file), "why": why} for file, why in onsets.unreadable]
+    return tree
 
 
-def print_onsets(onsets: Sequence[FileOnsets]) -> None:
+def print_onsets(onsets: FolderOnsets) -> None:
     """A row for every candidate, and one for a file without any."""
     rows: list[tuple[Any, ...]] = []
-    names = [onset.file.name for onset in onsets]
-    for onset in onsets:
+    names = [onset.file.name for onset in onsets.files]
+    for onset in onsets.files:
         # A full path leaves no room for the rest; it is needed if two files have the same name.
         file = onset.file.name if names.count(onset.file.name) == 1 else onset.file
         if not onset.candidates:
@@ -72,3 +113,11 @@ def print_onsets(onsets: Sequence[FileOnsets]) -> None:
     columns = ["file", "candidate", "seconds", "sure", "first contacts"]
     print_table("Onset candidates", columns, rows, left=len(columns))
     say(SUGGESTIONS)
+
+
+def list_unreadable(onsets: FolderOnsets) -> None:
+    """The files that could not be read, with their reasons, on stderr."""
+    if count := len(onsets.unreadable):
+        say(f"{count} of {count + len(onsets.files)} files could not be read:")
+    for _, why in onsets.unreadable:
+        say(f"  {why}")

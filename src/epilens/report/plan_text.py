@@ -37,7 +37,7 @@ def commented(plan: Plan) -> str:
 
 def _field(section: Section, name: str) -> Iterator[str]:
     yield from _comment(type(section).model_fields[name].description or "")
-    value = section.model_dump(mode="json", include={name})[name]
+    value = section.model_dump(mode="json", include={name}).get(name, getattr(section, name))
     line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
     # A short list stays on its line, and is the same in JSON and TOML.
     short = isinstance(value, list) and len(line) <= _WIDTH

@@ -35,6 +35,8 @@ class Ranking(Document):
     cautions: tuple[str, ...]
     problems: tuple[str, ...] = ()
     """Parts of the analysis that could not be computed."""
+    used: str = ""
+    """How many of the seizures were used."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,12 +47,14 @@ class Ranking(Document):
     def digest(self) -> str:
         """Digest of the ranking, which a reader signs."""
         tree = self.to_json()
-        del tree["problems"]
+        del tree["problems"], tree["used"]
         return hashlib.sha256(json.dumps(tree).encode()).hexdigest()
 
 
 def ranking_of(localized: Localization) -> Ranking:
     """Return the ranking of a localization."""
+    from epilens.localization.certainty import describe_used
+
     p_nez = localized.scores.p_nez
     contacts = tuple(
         RankedContact(
@@ -62,7 +66,13 @@ def ranking_of(localized: Localization) -> Ranking:
         for rank, c in enumerate(localized.order, start=1)
     )
     cautions = tuple(c.text for c in localized.certainty.cautions if c.level != "note")
-    return Ranking(title=localized.about.title, k=localized.k, contacts=contacts, cautions=cautions)
+    return Ranking(
+        title=localized.about.title,
+        k=localized.k,
+        contacts=contacts,
+        cautions=cautions,
+        used=describe_used(localized),
+    )
 
 
 class RankShift(Document):

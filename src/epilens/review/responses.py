@@ -9,6 +9,7 @@ from typing import Any
 from epilens.core.errors import EpilensError
 from epilens.data.contacts import contact_of, short_names
 from epilens.review.comparison import compare
+from epilens.review.file_onsets import onset_to_json
 from epilens.review.reading_export import agreements, describe_agreement
 from epilens.review.readings import Reading
 from epilens.review.runs import ReviewRun, describe_differences
@@ -23,8 +24,8 @@ def runs_to_json(service: Service, code: str) -> dict[str, Any]:
         "patient": service.session.case(code).code,
         "problem": problem,
         "files": [
-            {"name": name, "shown": title, "onsets_s": list(marks.onsets_s(name))}
-            for name, title in titles.items()
+            {"name": file.name, "shown": file.shown, **onset_to_json(file, marks)}
+            for file in service.session.case(code).files
         ],
         "exclude": list(short_names(tuple(marks.bad))),
         "runs": [run_to_json(service, run, titles) for run in service.runs(code)],
@@ -43,8 +44,17 @@ def run_to_json(service: Service, run: ReviewRun, titles: Mapping[str, str]) -> 
         "begun_at": run.record.begun_at,
         "recordings": recordings,
         "exclude": list(short_names(run.inputs.exclude)),
-        "state": service.processes.state(run).to_json(),
+        "state": (state := service.processes.state(run)).to_json(),
+        "used": _seizures_used(run) if state.kind == "done" else "",
     }
+
+
+def _seizures_used(run: ReviewRun) -> str:
+    """How many seizures the ranking is based on; empty where it is damaged or older."""
+    try:
+        return run.ranking.used
+    except EpilensError:
+        return ""
 
 
 def comparison_to_json(old: ReviewRun, new: ReviewRun, titles: Mapping[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from epilens.data.montage import shafts_of
 from epilens.data.non_contacts import BIDS_CONTACTS, why_no_contact
 from epilens.data.onset import Event
 from epilens.data.readers import open_reader
+from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.runs import events_of
 from epilens.data.sidecars import natural
@@ -78,7 +79,10 @@ class OpenFile:
         if self.file.tree is not None and self.file.file is not None:
             table = self.file.tree.table(self.file.file, "events")
             if table is not None:
-                return events_of(table)
+                return [
+                    replace(event, onset_s=to_signal_s(event.onset_s, self.reader.breaks))
+                    for event in events_of(table)
+                ]
         return self.reader.annotations()
 
 

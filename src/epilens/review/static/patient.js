@@ -19,7 +19,7 @@ function runRow(run) {
   const number = run.state.kind === 'done'
     ? el('button', { class: 'link', onclick: () => choose(run.number) }, `Run ${run.number}`) : `Run ${run.number}`;
   const onsets = run.recordings.map((recording) => el('div', {}, `${recording.shown}: ${times(recording.onsets_s)}`));
-  const states = { running: 'running …', done: 'done', failed: run.state.problem, interrupted: 'interrupted: run it again' };
+  const states = { running: 'running …', done: run.used ? `done: ${run.used}` : 'done', failed: run.state.problem, interrupted: 'interrupted: run it again' };
   const cell = (title, ...inside) => el('td', { 'data-title': title }, ...inside);
   return el('tr', { class: run.number === state.shown ? 'is-shown' : '', 'data-run': String(run.number) }, cell('Run', number), cell('Ranked by', run.title),
     cell('Onsets', ...onsets), cell('Excluded', run.exclude.join(', ') || '–'), cell('Started (UTC)', run.begun_at.slice(0, 16).replace('T', ' ')),
@@ -27,10 +27,11 @@ function runRow(run) {
 }
 
 function drawMarks(patient) {
-  const marked = patient.files.filter((file) => file.onsets_s.length);
-  const words = marked.map((file) => `${file.shown}: ${times(file.onsets_s)}`).join('; ');
+  const onset = (file) => (file.onsets_s.length ? `${times(file.onsets_s)} (${file.use})` : file.use);
+  const skipped = patient.files.filter((file) => file.skipped).length;
+  byId('onsets').replaceChildren(...patient.files.map((file) => el('li', { class: file.skipped ? 'problem' : '' }, `${file.shown}: ${onset(file)}`)));
   const bad = patient.exclude.length ? ` Excluded: ${patient.exclude.join(', ')}.` : '';
-  byId('marks').textContent = (words ? `Marked: ${words}.` : 'No onset is marked. The onsets of the files or the dataset are used.') + bad;
+  byId('marks').textContent = `${patient.files.length - skipped} of ${patient.files.length} recordings have an onset.${bad}`;
   byId('traces').replaceChildren(...patient.files.map((file) => el('a', { href: url('trace', { file: file.name }) }, `Traces of ${file.shown}`)));
 }
 

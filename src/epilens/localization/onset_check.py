@@ -1,0 +1,94 @@
+"""Whether the given onsets agree with the signal: proposed onsets, and activity before onset.
+
+The limits were measured on 49 simulated seizures of 40 contacts, whose true onset is known
+(`python -m benchmarks onset_check`). With the true onset a caution appears in 2 % of the seizures,
+with one that is 6 s early in 98 % and with one that is 6 s late in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from epilens.data.contacts import short_names
+from epilens.evidence.descriptors import rows_of
+from epilens.localization.certainty import Caution
+from epilens.localization.prepare import Evidence
+from epilens.localization.run_metadata import SeizureFacts
+from epilens.localization.timing import Timing
+
+FAR_S = 5.0
+"""A proposed onset that is farther from the given one is reported."""
+LATE_S = 8.0
+"""The first quarter of the contacts that change should do so before this."""
+PRECEDES_SD, PRECEDES_S = 5.0, 3.0
+"""Activity precedes the onset if a contact stays above the first from the second before it on."""
+LEAST_SURE = 0.2
+"""Proposed onsets that are less certain do not count."""
+
+
+def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
+    """A caution for every seizure whose onset the signal questions."""
+    cautions = []
+    for s, facts in enumerate(evidence.seizures):
+        sentences = [*_disagreement(evidence, timing, s, facts), *_preceding(evidence, timing, s)]
+        if sentences:
+            text = f"Check the onset of seizure {s + 1}. {' '.join(sentences)}"
+            cautions.append(Caution("caution", text))
+    return tuple(cautions)
+
+
+def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFacts) -> list[str]:
+    """Sentences if the proposed onsets, or the first changes of contacts, are far from it."""
+    if facts.name not in evidence.proposed or facts.onset_s is None:
+        return []
+    candidates = [c for c in evidence.proposed[facts.name] if c.sure >= LEAST_SURE]
+    changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
+    if candidates:
+        nearest = min(candidates, key=lambda c: abs(c.onset_s - facts.onset_s))
+        if abs(nearest.onset_s - facts.onset_s) > FAR_S:
+            return [_suggestion(facts.onset_s, nearest.onset_s, f"certainty {nearest.sure:.2f}")]
+    if not len(changes_s):
+        return [] if candidates else [f"No contact changes around {facts.onset_s:.1f} s."]
+    first_s = float(np.quantile(changes_s, 0.25))
+    if first_s <= LATE_S:
+        return []
+    return [_suggestion(facts.onset_s, facts.onset_s + first_s, "a quarter of the changes")]
+
+
+def _suggestion(given_s: float, suggested_s: float, basis: str) -> str:
+    return (
+        f"It is given at {given_s:.1f} s of the recording, but the signal suggests "
+        f"{suggested_s:.1f} s ({basis}). Look at the traces; to use the suggested time, give "
+        f"--onset {suggested_s:.1f} or mark it in the review."
+    )
+
+
+def _preceding(evidence: Evidence, timing: Timing, s: int) -> list[str]:
+    """A sentence if a contact is active before the onset and until it."""
+    since_s = active_since(timing, s, evidence.cube["descriptor"].values.tolist())
+    early = np.flatnonzero((since_s <= -PRECEDES_S) & evidence.shown[s])
+    if not len(early):
+        return []
+    order = early[np.argsort(since_s[early], kind="stable")]
+    names = short_names(evidence.channels)
+    others = f" and {len(order) - 3} more" if len(order) > 3 else ""
+    return [
+        f"Activity precedes the given onset by {-since_s[order[0]]:.0f} s in "
+        f"{', '.join(names[c] for c in order[:3])}{others}."
+    ]
+
+
+def active_since(timing: Timing, s: int, descriptors: Sequence[str]) -> np.ndarray:
+    """Seconds from onset since which fast activity of a contact is up at onset (C,); inf: not."""
+    fast = [row.fast for row in rows_of(descriptors)]
+    middle_s = timing.middle_s[s]
+    windows = np.flatnonzero((middle_s >= -9.1) & (middle_s <= 1.0))
+    if not len(windows) or not any(fast):
+        return np.full(timing.z.shape[2], np.inf)
+    up = (timing.z[s][windows][..., fast] >= PRECEDES_SD).any(axis=-1)  # (window, contact)
+    # Windows in a row that are up, counted back from onset.
+    in_row = np.cumprod(up[::-1], axis=0).sum(axis=0)
+    first = windows[np.minimum(len(windows) - in_row, len(windows) - 1)]
+    return np.where(in_row > 0, middle_s[first], np.inf)

@@ -1,0 +1,48 @@
+"""The onset that a run will use for each recording: marked, annotated, or none."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from epilens.core.errors import EpilensError
+from epilens.data.discovery import TraceFile
+from epilens.data.onset import find_onset
+from epilens.review.marks import PatientMarks
+from epilens.review.signals import open_file
+
+_CACHED = 4096
+
+
+def onset_to_json(file: TraceFile, marks: PatientMarks) -> dict[str, Any]:
+    """The onsets of a recording, and whether a run uses it: `use` is a phrase for the screen."""
+    marked = marks.onsets_s(file.name)
+    if marked:
+        return {"onsets_s": list(marked), "use": "marked", "skipped": False}
+    if not file.ictal:
+        return {"onsets_s": [], "use": "not a seizure by its name: not used", "skipped": True}
+    onset_s = annotated_onset(file)
+    if onset_s is None:
+        return {"onsets_s": [], "use": "no onset: will be skipped", "skipped": True}
+    use = f"{onset_s:.1f} s, as annotated in the file or dataset"
+    return {"onsets_s": [], "use": use, "skipped": False}
+
+
+def annotated_onset(file: TraceFile) -> float | None:
+    """Seconds to the onset that the annotations of a recording mean; None where they mean none."""
+    if file.path is None:
+        return None
+    paths = [file.path]
+    if file.tree is not None and file.file is not None:
+        paths += file.tree.sidecars(file.file, "events", ".tsv")
+    stamps = tuple(path.stat().st_mtime_ns for path in paths if path.exists())
+    return _annotated(file, stamps)
+
+
+@lru_cache(_CACHED)
+def _annotated(file: TraceFile, stamps: tuple[int, ...]) -> float | None:
+    """`stamps` are times at which the files were changed: a changed file is read again."""
+    try:
+        return find_onset(open_file(file).events()).onset_s
+    except EpilensError:
+        return None
