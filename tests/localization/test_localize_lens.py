@@ -125,8 +125,10 @@ def test_a_recording_that_is_too_short_for_the_default_model_is_ranked_without_t
     path = write_edf(tmp_path / "one.edf", CONTACTS)
     found = localize([path], onsets=[12])
     assert found.about.source == FALLBACK
-    first = found.certainty.cautions[0]
-    assert first.level == "caution"
-    assert "The model recorded is not used, because it needs a recording from 18 s" in first.text
+    # The seizure begins at 40 s: that is said first.
+    onset, unused = found.certainty.cautions[:2]
+    assert onset.text.startswith("Check the onset of seizure 1.")
+    assert unused.level == "caution"
+    assert "The model recorded is not used, because it needs a recording from 18 s" in unused.text
     with pytest.raises(DataError, match=r"expected a recording from 18 s before to 18 s after"):
         localize([path], "recorded", onsets=[12])

@@ -41,20 +41,21 @@ def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
 
 def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFacts) -> list[str]:
     """Sentences if the proposed onsets, or the first changes of contacts, are far from it."""
-    if facts.name not in evidence.proposed or facts.onset_s is None:
+    given_s = facts.onset_s
+    if facts.name not in evidence.proposed or given_s is None:
         return []
     candidates = [c for c in evidence.proposed[facts.name] if c.sure >= LEAST_SURE]
     changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
     if candidates:
-        nearest = min(candidates, key=lambda c: abs(c.onset_s - facts.onset_s))
-        if abs(nearest.onset_s - facts.onset_s) > FAR_S:
-            return [_suggestion(facts.onset_s, nearest.onset_s, f"certainty {nearest.sure:.2f}")]
+        nearest = min(candidates, key=lambda c: abs(c.onset_s - given_s))
+        if abs(nearest.onset_s - given_s) > FAR_S:
+            return [_suggestion(given_s, nearest.onset_s, f"certainty {nearest.sure:.2f}")]
     if not len(changes_s):
-        return [] if candidates else [f"No contact changes around {facts.onset_s:.1f} s."]
+        return [] if candidates else [f"No contact changes around {given_s:.1f} s."]
     first_s = float(np.quantile(changes_s, 0.25))
     if first_s <= LATE_S:
         return []
-    return [_suggestion(facts.onset_s, facts.onset_s + first_s, "a quarter of the changes")]
+    return [_suggestion(given_s, given_s + first_s, "a quarter of the changes")]
 
 
 def _suggestion(given_s: float, suggested_s: float, basis: str) -> str:

@@ -81,12 +81,15 @@ def _record_starts(path: Path) -> tuple[list[float], float]:
 
     with path.open("rb") as file:
         file.seek(192)
-        if not file.read(4).endswith(b"DF+"):
-            return [], 0.0
-    read = edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf
+        kind = file.read(5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        edf = read(path, lazy_load_data=True, header_encoding="latin-1")
+        if kind.startswith(b"EDF+"):
+            edf = edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
+        elif kind == b"BDF+D":  # read as a whole: there is no other way
+            edf = edfio.read_bdf(path, header_encoding="latin-1")
+        else:
+            return [], 0.0
     stamps = np.ascontiguousarray(edf._timekeeping_signal.digital).view(np.uint8)
     records = stamps.reshape(edf.num_data_records, -1)
     matches = (_RECORD_START.match(record.tobytes()) for record in records)
