@@ -430,3 +430,14 @@ def test_signals_of_the_excerpt_are_those_of_the_file(tmp_path):
     first = round((recording.onset.onset_s + recording.start_s) * FS)
     part = data[:, first : first + recording.signal.shape[1]]
     assert np.abs(recording.signal - part).max() < 0.02
+
+
+def test_the_ranking_shows_the_onset_contacts_that_events_name(tmp_path):
+    from epilens import localize
+    from epilens.report.payload import payload
+
+    localized = localize(long_tree(tmp_path, ("A1,A2", "A1")), model="line-length-spread")
+    times = localized.contacts.set_index("name")["onset_stated_in"].to_dict()
+    assert times == {"A1": 2, "A2": 1, "A3": 0, "A4": 0, "B1": 0, "B2": 0}
+    shown = {contact["name"]: contact["statedIn"] for contact in payload(localized)["contacts"]}
+    assert shown == times
