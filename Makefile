@@ -77,7 +77,7 @@ changelog: $(READY)
 lock:
 	rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv
 	.lock-venv/bin/python -m pip install --quiet torch==2.13.0
-	.lock-venv/bin/python -m pip install --quiet ".[dev,fetch]"
+	.lock-venv/bin/python -m pip install --quiet ".[dev,fetch,formats]"
 	echo "# Exact versions of everything; written by 'make lock'." > requirements.lock
 	.lock-venv/bin/python -m pip freeze --all --exclude epilens --exclude pip | sed -e 's/^torch==.*/torch==2.13.0/' >> requirements.lock
 	rm -rf .lock-venv

@@ -25,7 +25,10 @@ from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
 from epilens.plan import Plan
 
-SIGNALS = (".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb")
+SIGNALS = (
+    *(".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb"),
+    *(".gdf", ".cnt", ".cdt", ".trc", ".ns1", ".ns2", ".ns3", ".ns4", ".ns5", ".ns6"),
+)
 _RUN_SIDECARS = {("channels", ".tsv"), ("events", ".tsv"), ("ieeg", ".json")}
 _TYPES = (
     *("EEG", "DBS", "MISC", "OTHER", "REF", "TRIG", "ECG", "EMG", "EOG", "VEOG", "HEOG", "ADC"),

@@ -1,7 +1,7 @@
 """Recordings of several files: which file to open, and which files belong to it.
 
 BrainVision has a header (.vhdr), data (.eeg, .dat, .avg) and markers (.vmrk); Persyst a header
-(.lay) and data (.dat); EEGLAB a header (.set) and data (.fdt).
+(.lay) and data (.dat); EEGLAB a header (.set) and data (.fdt); Neuralynx a file per channel (.ncs).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _COMPANIONS = {
     ".ahdr": (".avg", ".amrk"),
     ".lay": (".dat",),
     ".set": (".fdt",),
+    ".data": (".head",),
 }
 """Suffixes of the files that belong to a header of each suffix."""
 _SIDECARS = (".json", ".tsv")
@@ -40,6 +41,8 @@ def header_of(path: Path) -> Path:
 def files_of(path: Path) -> list[Path]:
     """All files of a recording, in the order of their names; sidecars are not among them."""
     stem = path.name.partition(".")[0]
+    if path.suffix.lower() == ".ncs":
+        return sorted(file for file in path.parent.iterdir() if file.suffix.lower() == ".ncs")
     return sorted(
         file
         for file in path.parent.iterdir()

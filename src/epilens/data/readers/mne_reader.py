@@ -25,6 +25,7 @@ from epilens.data.readers.breaks import (
     to_signal_s,
 )
 from epilens.data.readers.companions import check_files
+from epilens.data.readers.formats import check_format, open_raw
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
 from epilens.io.safe_read import what_is_missing
@@ -172,18 +173,17 @@ def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = No
 
 
 def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
-    import mne
-
     check_files(path)
+    check_format(path)
     # MNE also logs to stdout, which carries one thing: what the user asked for.
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
         try:
-            raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
+            raw = open_raw(path)
         except Exception as error:  # readers raise many kinds for damaged files
             raise DataError(
                 f"expected a recording that MNE can read, found {_in_our_words(error)}. Check that "
-                "the file is complete.",
+                "the file is complete, or export the recording as EDF+.",
                 code="file-unreadable",
             ) from error
     warned = [str(w.message) for w in caught if w.category is RuntimeWarning]

@@ -1,0 +1,130 @@
+"""File formats that carry intracranial EEG, what reads each of them, and what was tested.
+
+A row says what a user must know: the file to name, an additional package, and how units and
+annotations arrive. `docs/formats.md` shows these rows; the tests write a file of each.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from epilens.core.errors import DataError
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A file format."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """How the name of the file to give ends, in lower case."""
+    units: str
+    """Where the unit of the samples comes from."""
+    annotations: str
+    """What becomes an annotation."""
+    package: str = ""
+    """Package that is needed in addition; part of the extra `formats`."""
+    tested: bool = True
+    """Whether a file of this format, made for the tests, is read back in every sample."""
+
+
+FORMATS = (
+    FileFormat("EDF, EDF+", (".edf",), "stated for each channel", "text of EDF+"),
+    FileFormat("BDF, BDF+", (".bdf",), "stated for each channel", "text of BDF+"),
+    FileFormat("GDF 1", (".gdf",), "µV; others from channels.tsv", "event codes"),
+    FileFormat("BrainVision", (".vhdr", ".ahdr"), "stated for each channel", "text of .vmrk"),
+    FileFormat("FIF", (".fif", ".fif.gz"), "volts by definition", "text"),
+    FileFormat("EEGLAB", (".set",), "µV by convention", "text of events"),
+    FileFormat("Persyst", (".lay",), "µV by definition", "text of comments"),
+    FileFormat("Nihon Kohden", (".eeg",), "µV by definition", "text of .LOG, whole seconds"),
+    FileFormat("Nicolet, EPILEPSIAE", (".data",), "µV by definition", "none"),
+    FileFormat("Neuroscan", (".cnt",), "µV by definition", "event codes"),
+    FileFormat(
+        "Blackrock NSx",
+        tuple(f".ns{number}" for number in range(1, 7)),
+        "stated for each channel",
+        "none",
+    ),
+    FileFormat("Curry", (".cdt",), "stated for each group", "text of .cef", "curryreader"),
+    FileFormat("MEF3", (".mefd",), "stated for each channel", "text of records", "pymef"),
+    FileFormat("Micromed", (".trc",), "stated for each channel", "text of notes", "neo"),
+    FileFormat("Neuralynx", (".ncs",), "volts per bit, stated", "none", "neo"),
+    FileFormat("ANT Neuro", (".cnt",), "stated for each channel", "text", "antio", tested=False),
+)
+"""Formats that are read; the first row of a suffix describes it."""
+
+_NOT_READ = {
+    ".nwb": "NWB",
+    ".e": "Nicolet/Natus (.e)",
+    ".erd": "Natus (.erd)",
+    ".sig": "Stellate (.sig)",
+    ".ez3": "Cadwell (.ez3)",
+}
+
+
+def format_of(path: Path) -> FileFormat | None:
+    """The format of a file by its name; None for others, which MNE may read."""
+    name = path.name.lower()
+    return next((row for row in FORMATS if name.endswith(row.suffixes)), None)
+
+
+def check_format(path: Path) -> None:
+    """Refuse a format that nothing reads, or whose package is not installed."""
+    if (name := _NOT_READ.get(path.suffix.lower())) is not None:
+        raise DataError(
+            f"expected a format that EpiLENS reads, found {name}. Export the recording as EDF+.",
+            code="file-unreadable",
+        )
+    row = format_of(path)
+    if row is not None and row.package and find_spec(row.package) is None:
+        raise DataError(
+            f"expected the package {row.package}, which reads {row.name} files, found it not "
+            "installed. Install epilens[formats], or export the recording as EDF+.",
+            code="file-unreadable",
+        )
+
+
+def open_raw(path: Path) -> BaseRaw:
+    """Open a file with MNE's reader for it, or with neo's, without loading the signal."""
+    import mne
+
+    suffix = path.suffix.lower()
+    if suffix == ".trc":
+        from epilens.data.readers.micromed import MicromedRaw
+
+        return MicromedRaw(path)
+    if suffix == ".ncs":  # one file for each channel
+        return mne.io.read_raw_neuralynx(path.parent, preload=False, verbose="WARNING")
+    if suffix == ".data":
+        return mne.io.read_raw_nicolet(path, "eeg", preload=False, verbose="WARNING")
+    if re.fullmatch(r"\.ns[1-6]", suffix):
+        return mne.io.read_raw_nsx(path, preload=False, verbose="WARNING")
+    raw = mne.io.read_raw(path, preload=False, verbose="WARNING")
+    correct = {".gdf": _mark_unknown_units, ".mefd": _remove_record_types}.get(suffix)
+    return raw if correct is None else correct(raw)
+
+
+def _mark_unknown_units(raw: BaseRaw) -> BaseRaw:
+    """Mark channels of GDF whose unit MNE does not know: it takes their numbers for volts."""
+    factors = raw._raw_extras[0]["units"]
+    raw._orig_units = {
+        name: "V" if factor < 1 else "n/a"
+        for name, factor in zip(raw.ch_names, factors, strict=True)
+    }
+    return raw
+
+
+def _remove_record_types(raw: BaseRaw) -> BaseRaw:
+    """Remove the type of a MEF3 record that MNE writes before its text: `Note: sz onset`."""
+    import mne
+
+    marks = raw.annotations
+    texts = [re.sub(r"^(?:Note|EDFA): ", "", str(text)) for text in marks.description]
+    return raw.set_annotations(mne.Annotations(marks.onset, marks.duration, texts, marks.orig_time))
