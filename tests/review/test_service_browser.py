@@ -101,7 +101,7 @@ def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
         tab = Tab(browser, server.url)
         tab.page.get_by_text("Run and read").click()
         tab.page.wait_for_selector("html[data-ready]")
-        assert "a.edf: 40.0 s" in tab.text("#marks")
+        assert "a.edf: 40.0 s" in tab.text("#onsets")
         tab.run(1)
         frame = tab.page.frame_locator("#page")
         frame.locator("#ranking tbody tr").first.wait_for(timeout=WAIT_MS)
