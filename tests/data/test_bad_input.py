@@ -442,10 +442,10 @@ def test_a_truncated_fif_is_an_audit_row(two_runs):
     assert whys(recordings, run="ses-presurgery_task-ictal_run-02")
 
 
-def test_signals_that_are_all_constant_are_noted(tmp_path):
+def test_a_seizure_without_any_signal_is_excluded(tmp_path):
     recordings = read_bids(write_tree(tmp_path, data=np.zeros((6, 16000))))
-    assert len(list(recordings)) == 1
-    assert codes(recordings, what="channel") == ["channel-quality"] * 6
+    assert len(list(recordings)) == 0
+    assert codes(recordings, what="seizure") == ["channels-none"]
 
 
 def test_signals_that_are_all_nan_are_noted(tmp_path):

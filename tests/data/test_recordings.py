@@ -114,7 +114,7 @@ def test_signals_are_single_precision_and_channel_by_time(tmp_path, kind):
 @pytest.mark.parametrize("fs", [200, 256])
 def test_a_step_at_the_onset_is_at_zero_seconds(tmp_path, kind, fs):
     uv = noise(fs=fs)
-    uv[0] = np.where(np.arange(uv.shape[1]) < ONSET_S * fs, -100.0, 100.0)
+    uv[0] = uv[0].clip(-90, 90) + np.where(np.arange(uv.shape[1]) < ONSET_S * fs, -100.0, 100.0)
     recording, _ = read_one(write_tree(tmp_path, kind=kind, data=uv, fs=fs))
     first = int(np.argmax(recording.signal[0] > 0))
     assert recording.start_s + first / recording.fs == pytest.approx(0.0, abs=1e-9)
@@ -191,9 +191,21 @@ def spoilt(flag: str) -> np.ndarray:
 
 
 FLAGS = ["flat", "clipped", "out-of-scale", "non-finite"]
+BROKEN = {"flat": "flat before onset", "out-of-scale": "almost flat before onset"}
+"""Flags of a signal that cannot be trusted at all, and what is said of it."""
+SUSPICIOUS = [flag for flag in FLAGS if flag not in BROKEN]
 
 
-@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("flag", BROKEN)
+def test_a_broken_channel_is_excluded_whatever_the_plan_drops(tmp_path, flag):
+    recording, recordings = read_one(write_tree(tmp_path, kind="fif", data=spoilt(flag)))
+    assert recording.channels == ("A1", "A2", "A4", "B1", "B2")
+    rows = recordings.audit[["effect", "channel", "code"]].to_numpy().tolist()
+    assert rows == [["excluded", "A3", "channel-quality"]]
+    assert recordings.rows[0].found == BROKEN[flag]
+
+
+@pytest.mark.parametrize("flag", SUSPICIOUS)
 def test_a_suspicious_channel_is_noted_and_kept(tmp_path, flag):
     recording, recordings = read_one(write_tree(tmp_path, kind="fif", data=spoilt(flag)))
     assert recording.channels == NAMES
@@ -201,7 +213,7 @@ def test_a_suspicious_channel_is_noted_and_kept(tmp_path, flag):
     assert rows == [["noted", "A3", f"signal is {flag}"]]
 
 
-@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("flag", SUSPICIOUS)
 def test_a_suspicious_channel_is_dropped_when_the_plan_says_so(tmp_path, flag):
     plan = Plan().override(quality={"drop": [flag]})
     recording, recordings = read_one(write_tree(tmp_path, kind="fif", data=spoilt(flag)), plan)
@@ -212,7 +224,7 @@ def test_a_suspicious_channel_is_dropped_when_the_plan_says_so(tmp_path, flag):
     assert rows == [["excluded", "A3", f"signal is {flag}"]]
 
 
-@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("flag", SUSPICIOUS)
 def test_a_plan_that_drops_another_flag_keeps_the_channel(tmp_path, flag):
     others = [other for other in FLAGS if other != flag]
     plan = Plan().override(quality={"drop": others})

@@ -87,6 +87,10 @@ def localize(
         list[str] | None,
         typer.Option(help="Channel to leave out (RK12), or a TSV of them, as a review writes it."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Channel to use although the checks of its signal exclude it."),
+    ] = None,
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
@@ -134,6 +138,7 @@ def localize(
         space=space,
         code=patient,
         exclude=split_names(exclude or (), patient),
+        keep=split_names(keep or (), patient),
         plan=None if plan is None else settings_of(plan, None, None),
         resected=read_resection(resected),
         compare=compare or (),

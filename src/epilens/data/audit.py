@@ -38,6 +38,8 @@ Code = Literal[
     "unit-not-stated",
     "mains-not-stated",
     "header-differs",
+    "header-implausible",
+    "names-matched",
     "reader-warning",
     "link-out",
     "not-a-file",

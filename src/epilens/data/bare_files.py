@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 EXCLUDED = Note("was excluded by the user", "channel-excluded")
+SECOND = "has the name of an earlier channel of the file, which is used instead"
 
 
 def plain_run(
@@ -90,6 +91,8 @@ def contacts_in(
             note = EXCLUDED
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
+        elif reader.repeated.get(channel, "").upper() not in {"", *unwanted}:
+            note = Note(SECOND, "channel-name")
         elif channel in reasons:
             note = Note(reasons[channel], "channel-not-implanted")
         else:

@@ -12,30 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 from epilens.core.progress import Progress, StepFunction
+from epilens.data.channel_measures import Floats, Stretch, is_far, measure_stretch, relative_log
 from epilens.data.chunked_reader import ContactSignals, open_contacts
-from epilens.data.mains import KNOWN_HZ
-from epilens.data.quality import stuck_share
 from epilens.data.recording import Recording
 from epilens.plan import QualityPlan
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-Floats = NDArray[np.float64]
 What = Literal["flat", "clipped", "missing", "mains", "large", "small", "rough"]
 
 _STRETCH_S, _MOST_STRETCHES = 5.0, 24
 _MOSTLY = 0.75
 """Of the stretches in which a channel must be unlike the others."""
 _MAINS_SHARE, _LARGE, _SMALL, _ROUGH = 0.5, 5.0, 8.0, 3.0
-_FROM_MEDIAN = 4.0
-"""And so many robust standard deviations of log size from the median channel."""
-_LEAST_CHANNELS = 4
-"""Fewer say nothing about what is usual."""
 _WORDS: Mapping[What, str] = {
     "flat": "constant for {:.0%} of the time",
     "clipped": "stuck at its extremes for {:.1%} of the time",
@@ -62,18 +55,6 @@ class ChannelSuggestion:
         return _WORDS[self.what].format(self.amount)
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """Measures of all channels in one stretch."""
-
-    flat: NDArray[np.bool_]
-    stuck: Floats
-    missing: Floats
-    mains: Floats
-    size: Floats
-    rough: Floats
-
-
 def suggest_channels(
     recording: str | Path | BaseRaw | Recording | ContactSignals,
     plan: QualityPlan | None = None,
@@ -92,7 +73,7 @@ def suggest_channels(
     """
     source = recording if isinstance(recording, ContactSignals) else open_contacts(recording)
     plan = plan or QualityPlan()
-    parts = [_measures(x, source.fs, plan) for x in _stretches(source, Progress.of(tick))]
+    parts = [measure_stretch(x, source.fs, plan) for x in _stretches(source, Progress.of(tick))]
     reasons = _reasons(parts, plan)
     return tuple(
         ChannelSuggestion(channel, what, float(amounts[i]))
@@ -111,49 +92,10 @@ def _stretches(source: ContactSignals, tick: Progress) -> Iterator[NDArray[np.fl
         tick(f"looking at channels of {source.name}", 1)
 
 
-def _measures(x: NDArray[np.float32], fs: float, plan: QualityPlan) -> _Stretch:
-    missing = ~np.isfinite(x)
-    x = np.where(missing, np.float32(0), x)
-    x = x - np.median(x, axis=1, keepdims=True)
-    flat = np.ptp(x, axis=1) < plan.flat_uv
-    mains, size, steps = _spectral(x, fs)
-    return _Stretch(
-        flat,
-        np.where(flat, 0.0, stuck_share(x)),
-        missing.mean(axis=1),
-        mains,
-        size,
-        steps / np.maximum(size, np.finfo(np.float64).tiny),
-    )
-
-
-def _spectral(x: NDArray[np.float32], fs: float) -> tuple[Floats, Floats, Floats]:
-    """Share of mains in the power above 1 Hz; without them, size and steps between samples (RMS).
-
-    Steps by the spectrum, because mains would make them large.
-    """
-    taper = np.hanning(x.shape[1]).astype(np.float32)
-    power = np.abs(scipy.fft.rfft(x * taper, axis=1)).astype(np.float64) ** 2
-    f = scipy.fft.rfftfreq(x.shape[1], 1 / fs)
-    power[:, f < 1.0] = 0
-    total = power.sum(axis=1)
-    near = [_near_harmonics(f, hz) for hz in KNOWN_HZ]
-    share = np.maximum(*(power[:, mains].sum(axis=1) for mains in near))
-    share = np.divide(share, total, out=np.zeros_like(total), where=total > 0)
-    power[:, near[0] | near[1]] = 0
-    norm = 2 / (x.shape[1] * max(float((taper**2).sum()), 1e-9))
-    size, steps = power.sum(axis=1), power @ (4 * np.sin(np.pi * f / fs) ** 2)
-    return share, np.sqrt(size * norm), np.sqrt(steps * norm)
-
-
-def _near_harmonics(f: Floats, hz: float) -> NDArray[np.bool_]:
-    return (f > hz / 2) & (np.abs(f - hz * np.round(f / hz)) <= 1.0)
-
-
 _Found = tuple[Any, Floats]
 
 
-def _reasons(parts: list[_Stretch], plan: QualityPlan) -> dict[What, _Found]:
+def _reasons(parts: list[Stretch], plan: QualityPlan) -> dict[What, _Found]:
     """For every reason, which channels have it and how much."""
     flat, stuck, missing, mains = (
         np.array([getattr(part, name) for part in parts], float)
@@ -162,7 +104,7 @@ def _reasons(parts: list[_Stretch], plan: QualityPlan) -> dict[What, _Found]:
     always = np.quantile(mains, 1 - _MOSTLY, axis=0)
     dead = flat.mean(axis=0) >= 0.5
     size, rough = (
-        np.array([_relative(getattr(part, name), part.flat) for part in parts])
+        np.array([relative_log(getattr(part, name), part.flat) for part in parts])
         for name in ("size", "rough")
     )
     large, small = (np.quantile(size, q, axis=0) for q in (1 - _MOSTLY, _MOSTLY))
@@ -172,24 +114,7 @@ def _reasons(parts: list[_Stretch], plan: QualityPlan) -> dict[What, _Found]:
         "clipped": (stuck.mean(axis=0) > plan.clipped_share, stuck.mean(axis=0)),
         "missing": (missing.any(axis=0), missing.mean(axis=0)),
         "mains": (~dead & (always > _MAINS_SHARE), always),
-        "large": (~dead & (large > np.log(_LARGE)) & _far(large, dead), np.exp(large)),
-        "small": (~dead & (small < -np.log(_SMALL)) & _far(-small, dead), np.exp(small)),
-        "rough": (~dead & (rougher > np.log(_ROUGH)) & _far(rougher, dead), np.exp(rougher)),
+        "large": (~dead & (large > np.log(_LARGE)) & is_far(large, dead), np.exp(large)),
+        "small": (~dead & (small < -np.log(_SMALL)) & is_far(-small, dead), np.exp(small)),
+        "rough": (~dead & (rougher > np.log(_ROUGH)) & is_far(rougher, dead), np.exp(rougher)),
     }
-
-
-def _relative(values: Floats, flat: NDArray[np.bool_]) -> Floats:
-    """Logarithm of a value over that of the median channel; 0 for all where too few are usual."""
-    usable = ~flat & (values > 0)
-    if usable.sum() < _LEAST_CHANNELS:
-        return np.zeros(len(values))
-    logs = np.log(np.maximum(values, np.finfo(np.float64).tiny))
-    return np.where(usable, logs - np.median(logs[usable]), 0.0)
-
-
-def _far(logs: Floats, dead: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Farther above the median than channels of this recording usually are."""
-    usable = logs[~dead] if (~dead).any() else logs
-    middle = np.median(usable)
-    spread = 1.4826 * np.median(np.abs(usable - middle))
-    return logs - middle > _FROM_MEDIAN * spread

@@ -22,6 +22,8 @@ class Contact(NamedTuple):
 # What recording systems wrap around the name that the implantation scheme uses.
 _PREFIX = re.compile(r"^(?:i?eeg|seeg|ecog|pol)\s+", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE)
+# The second channel of a file that has this name, as readers here call it.
+_SECOND = re.compile(r"\s+\(\d+\)$")
 _NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
 # Python refuses to read numbers of thousands of digits.
 _MOST_DIGITS = 9
@@ -43,7 +45,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
     ('LF 01', "A'1-A'2")
     """
-    name = re.sub(r"\s+", " ", plain_marks(name.strip()))
+    name = _SECOND.sub("", re.sub(r"\s+", " ", plain_marks(name.strip())))
     return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
 
 

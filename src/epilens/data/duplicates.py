@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from epilens.data.audit import AuditRow, Note
+from epilens.data.envelopes import SAME, Envelopes
 from epilens.data.recording import Recording
 from epilens.plan import Plan
 
@@ -54,6 +55,7 @@ class _Fingerprint:
     """Interval that was read, in seconds of the file."""
     around: Mapping[str, bytes]
     """Digest of the samples around the onset, of each channel that is not flat there."""
+    envelopes: Envelopes
 
     @classmethod
     def of(cls, recording: Recording) -> _Fingerprint:
@@ -73,6 +75,7 @@ class _Fingerprint:
                 for name, samples in zip(recording.channels, part, strict=True)
                 if samples.size and (samples != samples[0]).any()
             },
+            Envelopes.of(recording),
         )
 
     def repeated_by(self, other: _Fingerprint) -> str:
@@ -83,6 +86,8 @@ class _Fingerprint:
             return f"repeats the signal of {self.run}"
         if self._same_content(other) and self._overlaps(other):
             return f"repeats the signal of {self.run}, {self._onsets(other)}"
+        if (r := self.envelopes.correlation(other.envelopes)) >= SAME:
+            return f"is the seizure of {self.run} exported again (envelopes correlate {r:.2f})"
         return ""
 
     def shared_with(self, other: _Fingerprint) -> str:

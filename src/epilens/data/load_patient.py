@@ -53,6 +53,8 @@ class Given:
     """Code of the patient: letters and digits."""
     exclude: tuple[str, ...] = ()
     """Channels that are not contacts or should not count."""
+    keep: tuple[str, ...] = ()
+    """Channels that count whatever the checks of their signal say."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ def load_patient(
             seizures = _from_plain(sources, plan, given, tick)
         else:
             seizures = _from_bids(BidsTree(root), sources, plan, given, tick)
-    seizures.check_excluded(given.exclude)
+    seizures.check_names("--exclude", given.exclude)
+    seizures.check_names("--keep", given.keep)
     loaded = seizures.loaded()
     if given.electrodes is None:
         return loaded
@@ -109,8 +112,8 @@ def load_patient(
 class _Seizures:
     """The seizures of one patient while they are read; one that is left out keeps its reason."""
 
-    def __init__(self, patient: str, plan: Plan, rows: Sequence[AuditRow] = ()):
-        self.patient, self._plan = patient, plan
+    def __init__(self, patient: str, plan: Plan, given: Given, rows: Sequence[AuditRow] = ()):
+        self.patient, self._plan, self._keep = patient, plan, given.keep
         self._recordings: list[Recording] = []
         self._rows = list(rows)
         self._left_out: dict[str, str] = {}
@@ -120,7 +123,7 @@ class _Seizures:
 
     def read(self, pending: Iterable[Pending], titles: Mapping[str, str]) -> _Seizures:
         """Read seizures; only the user sees their `titles`, which can name files."""
-        for attempt in read_or_audit(pending, self._plan, public=_public_reason):
+        for attempt in read_or_audit(pending, self._plan, public=_public_reason, keep=self._keep):
             self._channels |= dict.fromkeys(attempt.channels)
             self._rows += attempt.rows
             title = titles.get(attempt.name, attempt.name)
@@ -136,13 +139,13 @@ class _Seizures:
         """Channels of the recordings, used or not."""
         self._channels |= dict.fromkeys(names)
 
-    def check_excluded(self, exclude: Sequence[str]) -> None:
-        """Refuse a channel to leave out that no recording has: it was meant to change something."""
+    def check_names(self, option: str, names: Sequence[str]) -> None:
+        """Refuse a name that no recording has: it was meant to change something."""
         channels = tuple(self._channels)
-        for name in exclude if channels else ():
+        for name in names if channels else ():
             if not meant_channels([name], channels):
                 raise DataError(
-                    f"--exclude: expected a channel of the recordings, found {name!r}. "
+                    f"{option}: expected a channel of the recordings, found {name!r}. "
                     + _hint(name, channels)
                 )
 
@@ -187,7 +190,7 @@ def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) 
         keep, rows = _wanted(recording.channels, given.exclude, who)
         wanted = pick(recording, keep)
         pending.append(Pending(*who, partial(lambda *parts: parts, wanted, rows)))
-    seizures = _Seizures(recordings[0].patient, plan)
+    seizures = _Seizures(recordings[0].patient, plan, given)
     seizures.has(*(name for recording in recordings for name in recording.channels))
     return seizures.read(pending, {})
 
@@ -201,7 +204,7 @@ def _from_plain(
                 f"{source}: expected a recording or a BIDS dataset, found a folder without "
                 "dataset_description.json above it. Name the files inside."
             )
-    seizures = _Seizures(patient_code(given.patient or "patient"), plan)
+    seizures = _Seizures(patient_code(given.patient or "patient"), plan, given)
     files = list(dict.fromkeys(_identity(source) for source, _ in sources))
     pending, titles = [], {}
     for number, (source, onset) in enumerate(sources, start=1):
@@ -236,7 +239,7 @@ def _from_bids(
     typed = _typed_onsets(sources)
     first = None if typed is None else {run: onsets[0] for run, onsets in typed.items()}
     patient, rows = scan_patient(tree, names, plan, first)
-    seizures = _Seizures(patient.name, plan, rows)
+    seizures = _Seizures(patient.name, plan, given, rows)
     for row in rows:
         asked_for = not named or f"{patient.name}_{row.run}_ieeg" in named
         if (row.what, row.effect) == ("seizure", "excluded") and asked_for:

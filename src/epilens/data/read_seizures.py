@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +10,11 @@ from typing import Any
 
 from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow
+from epilens.data.broken_contacts import check_contacts
 from epilens.data.duplicates import DuplicateFilter
+from epilens.data.name_matching import NameMatcher
 from epilens.data.onset import OutsideError
-from epilens.data.recording import Recording, SeizureRun, read_run
+from epilens.data.recording import Recording, SeizureRun, pick, read_run, repair
 from epilens.plan import Plan
 
 
@@ -49,6 +51,7 @@ def read_or_audit(
     plan: Plan,
     ahead: bool = False,
     public: Callable[[DataError], Reason] = lambda error: error.reason,
+    keep: Collection[str] = (),
 ) -> Iterator[Attempt]:
     """Try to read every seizure of a patient, in order.
 
@@ -58,25 +61,35 @@ def read_or_audit(
         Read the next seizure in the background while the caller works on the one before.
     public : callable
         The reason that the audit shows for an error.
+    keep : collection of str
+        Channels that are used whatever the checks of their signal say.
     """
-    repeats, work = DuplicateFilter(plan), partial(_attempt, plan=plan, public=public)
+    names = NameMatcher()
+    repeats, work = DuplicateFilter(plan), partial(_attempt, plan=plan, public=public, keep=keep)
     for attempt in _one_ahead(work, list(seizures)) if ahead else map(work, seizures):
         if attempt.recording is None:
             yield attempt
             continue
         rows = list(attempt.rows)
-        counts = repeats.admit(attempt.recording, rows)
-        yield replace(attempt, rows=tuple(rows), recording=attempt.recording if counts else None)
+        recording = names.match(attempt.recording, rows)
+        counts = repeats.admit(recording, rows)
+        yield replace(attempt, rows=tuple(rows), recording=recording if counts else None)
 
 
-def _attempt(seizure: Pending, plan: Plan, public: Callable[[DataError], Reason]) -> Attempt:
+def _attempt(
+    seizure: Pending, plan: Plan, public: Callable[[DataError], Reason], keep: Collection[str]
+) -> Attempt:
     channels: tuple[str, ...] = ()
     try:
         run, rows = seizure.prepare()
         if isinstance(run, Recording):
-            return Attempt(seizure.name, tuple(rows), run, run.channels)
-        channels = (*run.channels, *run.listed)
-        recording, more = read_run(run, plan)
+            channels = run.channels
+            run, repaired = repair(run)
+            trusted, broken = check_contacts(run, plan.quality, keep)
+            recording, more = pick(run, trusted), [*repaired, *broken.values()]
+        else:
+            channels = (*run.channels, *run.listed)
+            recording, more = read_run(run, plan, keep)
     except OutsideError:
         raise
     except DataError as error:

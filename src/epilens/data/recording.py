@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
+from epilens.data.broken_contacts import check_contacts, repair_impossible
 from epilens.data.interruptions import onset_in_signal, unbroken
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
@@ -141,8 +142,12 @@ def align(recordings: Sequence[Recording]) -> tuple[tuple[str, ...], NDArray[np.
     return names, present.reshape(len(recordings), len(names))
 
 
-def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
+def read_run(
+    run: SeizureRun, plan: Plan, keep_names: Collection[str] = ()
+) -> tuple[Recording, list[AuditRow]]:
     """Read the planned interval of a run, check the channels, apply the montage.
+
+    `keep_names` are channels that the user keeps, whatever the checks of their signal say.
 
     Raises
     ------
@@ -154,7 +159,8 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     run = replace(run, onset=onset)
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
-    recording = _read(run, reader, names, interval)
+    recording, repaired = repair(_read(run, reader, names, interval))
+    rows += repaired
     notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
     notes += interrupted
     if not run.mains_hz and plan.filter.notch != "none":
@@ -164,10 +170,25 @@ def read_run(run: SeizureRun, plan: Plan) -> tuple[Recording, list[AuditRow]]:
     noted = [AuditRow.of("run", note, (run.patient, run.run), "noted") for note in notes]
     flags = quality_flags(recording.signal, recording.missing, plan.quality)
     keep = [not set(channel) & set(plan.quality.drop) for channel in flags]
-    rows += _flag_rows(run, names, flags, keep)
+    trusted, broken = check_contacts(recording, plan.quality, keep_names)
+    rows += [row for row in _flag_rows(run, names, flags, keep) if row.channel not in broken]
+    rows += broken.values()
+    keep = [kept and sound for kept, sound in zip(keep, trusted, strict=True)]
     trusted = np.array([not channel for channel, kept in zip(flags, keep, strict=True) if kept])
     recording, lost = apply_montage(pick(recording, keep), plan.montage.scheme, trusted)
     return recording, noted + rows + lost
+
+
+def repair(recording: Recording) -> tuple[Recording, list[AuditRow]]:
+    """The recording without impossible samples; a row for every channel that had some."""
+    signal, replaced = repair_impossible(recording.signal)
+    rows = []
+    for i, count in replaced.items():
+        text = f"signal has {{found}} ({count} samples of more than 1 V); they were interpolated"
+        note = Note(text, "channel-quality", found="impossible values")
+        who = (recording.patient, recording.run, recording.channels[i])
+        rows.append(AuditRow.of("channel", note, who, "noted"))
+    return replace(recording, signal=signal), rows
 
 
 def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:

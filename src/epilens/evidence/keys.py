@@ -34,7 +34,7 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "plan": plan.model_dump(mode="json", include=_READING),
             "duplicates": plan.cohort.duplicates,
             "ez": plan.cohort.ez,
-            "code": code_digest("epilens.data.recording", "epilens.data.duplicates"),
+            "code": code_digest("epilens.data.read_seizures"),
         }
     )
 

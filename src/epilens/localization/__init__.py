@@ -38,6 +38,7 @@ class Request:
     space: str = ""
     code: str = ""
     exclude: Sequence[str] = ()
+    keep: Sequence[str] = ()
     plan: Plan | None = None
     resected: str | Collection[str] | None = None
     compare: Sequence[Model | Source | str | Path] = ()

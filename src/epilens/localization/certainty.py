@@ -82,6 +82,7 @@ def assess(
     if evidence.left_out:
         text = f"{describe_used(evidence)}. The list of seizures gives the reasons."
         cautions.append(Caution("caution", text))
+    cautions += [Caution("caution", text) for text in evidence.doubts]
     for one in (source, *others):
         cautions += [Caution("caution", text) for text in one.doubts(cube)]
     return PatientCertainty(

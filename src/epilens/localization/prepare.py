@@ -25,6 +25,7 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import has_signals, without_signals
 from epilens.evidence.store import STORES
 from epilens.localization import Request
+from epilens.localization.data_doubts import data_doubts
 from epilens.localization.run_metadata import (
     AnalysisSettings,
     SeizureFacts,
@@ -33,6 +34,9 @@ from epilens.localization.run_metadata import (
 )
 from epilens.localization.sources import Source, check_cube
 from epilens.plan import Plan
+
+LEAST_COMMON = 0.5
+"""Fraction of the contacts that two seizures of one implantation should share."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Evidence:
     """Seizures of interrupted recordings, and what was done about it."""
     proposed: Mapping[str, tuple[OnsetCandidate, ...]] = field(default_factory=dict, kw_only=True)
     """Onsets that the signal of each seizure proposes; without an entry: not looked for."""
+    doubts: tuple[str, ...] = field(default=(), kw_only=True)
+    """Why recordings or contacts cannot be trusted in full."""
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -103,6 +109,7 @@ def prepare_evidence(
         space=request.space,
         patient=request.code,
         exclude=tuple(request.exclude),
+        keep=tuple(request.keep),
     )
     loaded = load_patient(request.patient, source.plan, given, tick)
     tick("describing", 1)
@@ -125,14 +132,18 @@ def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -
 
 
 def _check_common(recordings: Sequence[Recording]) -> None:
-    """Seizures of one implantation share contacts; those that share none are not one patient's."""
-    common = set(recordings[0].channels).intersection(*(r.channels for r in recordings))
-    if not common:
-        names = "; ".join(f"{r.run}: {', '.join(r.channels[:3])}, …" for r in recordings[:2])
-        raise DataError(
-            f"{recordings[0].patient}: expected channels that all seizures share, found none "
-            f"({names}). Are they of one patient and one implantation, with the same spelling?"
-        )
+    """Seizures of one implantation share most contacts; others are not one patient's."""
+    first = recordings[0]
+    for other in recordings[1:]:
+        common = set(first.channels) & set(other.channels)
+        fewer = min(len(first.channels), len(other.channels))
+        if len(common) < LEAST_COMMON * fewer:
+            names = "; ".join(f"{r.run}: {', '.join(r.channels[:3])}, …" for r in (first, other))
+            raise DataError(
+                f"{first.patient}: expected the same contacts in all seizures, found {len(common)} "
+                f"of {fewer} in {other.run} ({names}). Are the recordings of one patient and one "
+                "implantation? Rename the channels, or leave a recording out."
+            )
 
 
 def _describe(
@@ -181,20 +192,22 @@ def _evidence(
 ) -> Evidence:
     cube = without_signals(whole)
     _check_ictal(cube, source, request.model is None)
-    dropped, quality = _channels_left_out(loaded.rows, cube["channel"].values.tolist())
+    channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
+    dropped, quality = _channels_left_out(loaded.rows, channels)
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
         signals=whole if has_signals(whole) else None,
         seizures=seizure_facts(cube, loaded, request.onset_source),
         analysed=analysis_settings(cube, source.plan),
-        left_out=_seizures_left_out(loaded, cube["seizure"].values.tolist()),
+        left_out=_seizures_left_out(loaded, seizures),
         dropped=dropped,
         quality=quality,
         problems=loaded.problems,
         cut_off=tuple(row.run for row in loaded.rows if row.found == WRONG_LENGTH),
         interrupted=tuple(_interruptions(loaded.rows)),
         proposed=proposed_onsets(loaded.recordings),
+        doubts=data_doubts(loaded.rows, channels, seizures),
     )
 
 

@@ -38,6 +38,7 @@ def localize(
     space: str = "",
     code: str = "",
     exclude: Iterable[str] = (),
+    keep: Iterable[str] = (),
     plan: Plan | None = None,
     resected: str | Collection[str] | None = None,
     compare: Iterable[Model | Source | str | Path] = (),
@@ -64,6 +65,8 @@ def localize(
         Code of the patient where the recordings contain none: letters and digits.
     exclude : names
         Channels to exclude.
+    keep : names
+        Channels to use although the checks of their signal exclude them.
     plan : Plan
         For training-free methods. A model has its own; a plan that describes other evidence is
         refused.
@@ -102,6 +105,7 @@ def localize(
         space=space,
         code=code,
         exclude=tuple(exclude),
+        keep=tuple(keep),
         plan=plan,
         resected=resected,
         compare=tuple(compare),

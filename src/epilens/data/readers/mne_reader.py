@@ -6,7 +6,7 @@ import hashlib
 import io
 import threading
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
+from epilens.data.contacts import parse_contact
 from epilens.data.onset import Event
 from epilens.data.readers.breaks import (
     Break,
@@ -25,6 +26,7 @@ from epilens.data.readers.breaks import (
     to_signal_s,
 )
 from epilens.data.readers.companions import check_files
+from epilens.data.readers.edf_header import header_notes
 from epilens.data.readers.formats import check_format, open_raw
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
@@ -42,8 +44,12 @@ class MneReader(RecordingReader):
 
     def __init__(self, raw: BaseRaw, notes: Iterable[Note], units: Mapping[str, str]):
         self.raw, self.notes, self._lock = raw, tuple(notes), threading.Lock()
-        self.names = tuple(name.strip() for name in raw.ch_names)
-        self.bad = frozenset(name.strip() for name in raw.info["bads"])
+        written = [name.strip() for name in raw.ch_names]
+        own = _without_running_numbers(written, units)
+        self.names = tuple(own.get(name, name) for name in written)
+        firsts = {name: name.rpartition(" (")[0] for name in own.values()}
+        self.repeated = {name: first for name, first in firsts.items() if first}
+        self.bad = frozenset(own.get(name.strip(), name.strip()) for name in raw.info["bads"])
         self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
         self.kinds = tuple(raw.get_channel_types())
         self._stated = units
@@ -142,7 +148,27 @@ class MneReader(RecordingReader):
         Formats that need no units (FIF is in volts by definition) have no entry here.
         """
         units = self.raw._orig_units or {}
-        return {str(name).strip() for name, unit in units.items() if not is_voltage(str(unit))}
+        own = dict(zip((name.strip() for name in self.raw.ch_names), self.names, strict=True))
+        names = {str(name).strip(): unit for name, unit in units.items()}
+        return {own.get(name, name) for name, unit in names.items() if not is_voltage(str(unit))}
+
+
+def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
+    """Names that MNE numbered because the file has them twice, as the file has them.
+
+    `RA 03-0` and `RA 03-1` become `RA 03` and `RA 03 (2)`. Names that sidecars list stay.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        base, _, number = name.rpartition("-")
+        if number == str(len(groups.get(base, []))) and parse_contact(base) is not None:
+            groups.setdefault(base, []).append(name)
+    return {
+        name: base if i == 0 else f"{base} ({i + 1})"
+        for base, numbered in groups.items()
+        if len(numbered) > 1 and base not in names and not set(numbered) & set(listed)
+        for i, name in enumerate(numbered)
+    }
 
 
 def _stamped_breaks(raw: BaseRaw) -> tuple[Break, ...]:
@@ -187,7 +213,7 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
                 code="file-unreadable",
             ) from error
     warned = [str(w.message) for w in caught if w.category is RuntimeWarning]
-    return raw, list(dict.fromkeys(map(_warning_in_our_words, warned)))
+    return raw, list(dict.fromkeys([*map(_warning_in_our_words, warned), *header_notes(path)]))
 
 
 WRONG_LENGTH = "the length of the file does not match its header"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ class RecordingReader(ABC):
     """Rate in Hz."""
     samples: int
     """Length in samples."""
+    repeated: Mapping[str, str] = MappingProxyType({})
+    """Channels with the name of an earlier one: `A1 (2)` → `A1`."""
     notes: tuple[Note, ...] = ()
     """Warnings about the file."""
     breaks: tuple[Break, ...] = ()
