@@ -302,6 +302,14 @@ def describe_again(folder):
     return other_cubes(folder, key="another")
 
 
+@breaks("patients that share a seizure with another one")
+def give_a_patient_two_names(folder):
+    cubes = other_cubes(folder)
+    cohort = open_cohort(cubes)
+    save(cohort["sub-03"].load().assign_attrs(cohort["sub-02"].attrs), cohort.path("sub-02"))
+    return cubes
+
+
 @breaks("seizures with a valid channel")
 def state_more_seizures(folder):
     return other_cubes(folder, seizures=5)

@@ -405,13 +405,13 @@ def test_what_the_reader_warns_about_is_noted(tmp_path):
     assert "the length of the file does not match its header" in why
 
 
-def test_a_name_that_the_file_has_twice_is_left_out(tmp_path):
+def test_the_second_channel_of_a_name_is_left_out(tmp_path):
     names = ("A1", "A2", "A2")
     write_tree(tmp_path, names=names, channels=channel_rows(("A1", "A2")))
     recordings = read_bids(tmp_path)
     [recording] = recordings
-    assert recording.channels == ("A1",)
-    assert codes(recordings, channel="A2") == ["channel-not-in-file"]
+    assert recording.channels == ("A1", "A2")
+    assert codes(recordings, channel="A2 (2)") == ["channel-name"]
 
 
 def test_a_recording_of_zero_length_is_an_audit_row(two_runs):

@@ -63,11 +63,10 @@ def test_an_object_is_checked_like_a_file(file):
     raw._data[0] = 0.0
     raw._data[1, 100:110] = np.nan
     raw.info["bads"] = ["A3"]
-    plan = Plan().override(quality={"drop": ["flat"]})
-    loaded = load_patient([raw], plan, AT_40)
+    loaded = load_patient([raw], Plan(), AT_40)
     assert loaded.recordings[0].channels == ("A2", "A4", "B1", "B2")
-    rows = {(row.channel, row.why, row.effect) for row in loaded.rows}
-    assert ("A1", "signal is flat", "excluded") in rows
+    rows = {(row.channel, row.found or row.why, row.effect) for row in loaded.rows}
+    assert ("A1", "flat before onset", "excluded") in rows
     assert ("A3", "is marked bad in the recording", "excluded") in rows
 
 

@@ -15,6 +15,7 @@ from epilens.data.contacts import (
     contacts_of_channel,
     expand_contacts,
     match_list,
+    negation_in,
     parse_contact,
     short_names,
 )
@@ -259,3 +260,24 @@ def test_short_names_are_unique_and_never_invented():
 @given(st.lists(st.text(max_size=12), unique=True, max_size=8))
 def test_short_names_of_anything_tell_channels_apart(names):
     assert len(set(short_names(names))) == len(names)
+
+
+@pytest.mark.parametrize("text", ["RB1..3", "RB1 .. RB3", "RB1…3", "RB1...3"])
+def test_dots_between_numbers_are_a_range(text):
+    assert [str(contact) for contact in expand_contacts(text).contacts] == ["RB1", "RB2", "RB3"]
+
+
+def test_dots_at_the_end_of_a_sentence_are_no_range():
+    assert [str(c) for c in expand_contacts("RB1. RB3, RC2...").contacts] == ["RB1", "RB3", "RC2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["not RB1", "RB1-6 except RB3", "RB1, ohne RB2", "RB1-4 (without 2)", "No RB1"]
+)
+def test_a_list_that_excludes_contacts_is_recognised(text):
+    assert negation_in(text, {"RB"})
+
+
+@pytest.mark.parametrize("text", ["RB1-6", "NOT1-3", "NO 1-4", "NO1, NO2", "BUT 3"])
+def test_electrodes_are_no_negations(text):
+    assert negation_in(text, {"RB", "NO", "NOT", "BUT"}) == ""

@@ -23,3 +23,31 @@ def test_a_table_of_contacts_places_a_bipolar_recording(tmp_path):
     (placed,), _ = place_contacts([recording], table, "MNI152")
     assert placed.positions.mm["EEG A1-A2"] == pytest.approx((2, 1, -3))
     assert set(placed.positions.mm) == {"EEG A1-A2", "A2"}
+
+
+def positions(tmp_path, rows, names=("A1", "A2", "A3", "A4")):
+    table = tmp_path / "sub-1_electrodes.tsv"
+    table.write_text("name\tx\ty\tz\n" + "".join(f"{name}\t{at}\t{at}\t0\n" for name, at in rows))
+    (placed,), audit = place_contacts([make_recording(channels=names, fs=128.0)], table, "MNI152")
+    return placed.positions.mm, [(row.code, row.why) for row in audit]
+
+
+def test_a_contact_with_two_positions_has_none_and_a_row(tmp_path):
+    mm, rows = positions(tmp_path, [("A1", 1), ("A2", 2), ("A 02", 9), ("A3", 3), ("A3", 3)])
+    assert set(mm) == {"A1", "A3"}
+    [(code, why)] = rows
+    assert code == "positions"
+    assert why == "1 contacts are listed more than once with different positions and get none (A2)"
+
+
+def test_metres_without_a_unit_are_noticed(tmp_path):
+    rows = [("A1", 0.01), ("A2", 0.0135), ("A3", 0.017), ("A4", 0.0205)]
+    mm, audit = positions(tmp_path, rows)
+    assert mm["A2"] == pytest.approx((13.5, 13.5, 0))
+    assert "metres assumed" in audit[0][1]
+
+
+def test_a_short_electrode_in_millimetres_stays_as_it_is(tmp_path):
+    mm, audit = positions(tmp_path, [("A1", 10), ("A2", 13.5), ("A3", 17), ("A4", 20.5)])
+    assert mm["A2"] == pytest.approx((13.5, 13.5, 0))
+    assert audit == []

@@ -419,3 +419,16 @@ def test_a_weight_outside_0_and_1_is_refused(weight):
 def test_arrays_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match=r"expected|broadcast"):
         fuse(np.array([0.4, 0.5]), np.array([0.5, 0.4, 0.3]))
+
+
+@pytest.mark.parametrize("value", [np.nan, "yes", None, 2, 0.5])
+def test_a_label_that_is_neither_true_nor_false_is_refused(ledger, value):
+    odd = ledger.astype({"is_ez": object})
+    odd.loc[3, "is_ez"] = value
+    with pytest.raises(LedgerError, match="expected is_ez true or false, found"):
+        check_ledger(odd)
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, object])
+def test_labels_may_be_numbers(ledger, kind):
+    assert len(check_ledger(ledger.astype({"is_ez": kind}))) == len(ledger)

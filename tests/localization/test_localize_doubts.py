@@ -176,3 +176,15 @@ def test_page_json_and_table_carry_the_doubts(tmp_path):
     said = "1 contact is not ranked, because no seizure shows a signal that can be trusted"
     assert any(said in text for text in json.loads(sidecar.read_text())["Cautions"])
     assert said in page.read_text()
+
+
+def test_a_resection_list_that_excludes_contacts_is_refused(tmp_path):
+    with pytest.raises(DataError, match="found one that excludes some"):
+        ranked([write(tmp_path, 0)], resected="not B1")
+
+
+def test_positions_without_regions_are_a_caution(tmp_path):
+    table = tmp_path / "electrodes.tsv"
+    table.write_text("name\tx\ty\tz\nA1\t10\t0\t0\nA2\t14\t0\t0\n")
+    localized = ranked([write(tmp_path, 0)], electrodes=table)
+    assert "No regions are shown: positions are not in a template space" in cautions(localized)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from epilens.analyses import Analysis
 from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
 from epilens.analyses.reinference import changed_subsets
 from epilens.analyses.verdicts import Verdict, verdict
 from epilens.core.errors import CubeError
+from epilens.evaluation.novelty import shared_patients
 from epilens.evaluation.protocol import make_split
 from epilens.evaluation.run import Run, cohort_digest
 from epilens.evaluation.splits import split_digest
@@ -112,6 +114,8 @@ def _cubes(run: Run) -> Iterator[Check]:
         counts |= evidence_counts([cube])
         stated += int(cube.attrs.get("seizures", cube.sizes["seizure"]))
     yield "cubes that are those of the run", len(patients), len(counts)
+    twice = {name for pair in shared_patients(_readable(run, counts)) for name in pair}
+    yield "patients that share a seizure with another one", 0, len(twice)
     yield "seizures with a valid channel", stated, sum(n["seizures"] for n in counts.values())
     cells = cells_of_ledger(run)
     recorded = [cell.folder.record.get("notes", {}).get("counts", {}) for cell in cells]
@@ -121,6 +125,10 @@ def _cubes(run: Run) -> Iterator[Check]:
         # The same title before and after the first draw: a run gives the same bytes each time.
         title = "patients with other seizure subsets than were first drawn (0 until some are)"
         yield title, 0, 0 if run.subsets is None else len(changed_subsets(run))
+
+
+def _readable(run: Run, patients: Iterable[str]) -> Iterator[tuple[str, xr.Dataset]]:
+    return ((patient, run.cube(patient)) for patient in patients)
 
 
 def claim(frame: pd.DataFrame) -> Verdict:

@@ -14,14 +14,13 @@ from epilens.data.non_contacts import why_no_contact
 from epilens.data.onset import Onset, OutsideError, find_onset
 from epilens.data.positions import montage_positions
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, is_cut_off, open_mne
-from epilens.data.readers.protocol import RecordingReader
+from epilens.data.readers.protocol import SECOND, RecordingReader
 from epilens.data.recording import SeizureRun
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 EXCLUDED = Note("was excluded by the user", "channel-excluded")
-SECOND = "has the name of an earlier channel of the file, which is used instead"
 
 
 def plain_run(
@@ -91,8 +90,8 @@ def contacts_in(
             note = EXCLUDED
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
-        elif reader.repeated.get(channel, "").upper() not in {"", *unwanted}:
-            note = Note(SECOND, "channel-name")
+        elif (first := reader.repeated.get(channel)) and first not in unwanted:
+            note = SECOND
         elif channel in reasons:
             note = Note(reasons[channel], "channel-not-implanted")
         else:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from epilens.data.audit import AuditRow, Note
 from epilens.data.channel_measures import Floats, Stretch, is_far, measure_stretch, relative_log
-from epilens.data.contacts import ContactList, match_list
+from epilens.data.contacts import meant_channels
 from epilens.plan import QualityPlan
 
 if TYPE_CHECKING:
@@ -56,12 +56,11 @@ def check_contacts(
         signal = np.where(recording.missing, np.float32(np.nan), signal)
     onset = round(-recording.start_s * recording.fs)
     broken = find_broken(signal, recording.fs, onset, plan)
-    kept, rows = match_list(ContactList.of_names(keep), recording.channels).channels, {}
-    typed = {name.strip().upper() for name in keep}
+    kept, rows = meant_channels(keep, recording.channels), {}
     trusted = [True] * len(recording.channels)
     for i, defect in sorted(broken.items()):
         name = recording.channels[i]
-        trusted[i] = name in kept or name.upper() in typed
+        trusted[i] = name in kept
         effect = "noted" if trusted[i] else "excluded"
         text = f"signal is {{found}} ({defect.amount})"
         text += "; kept by the user" if trusted[i] else "; not used in this seizure"

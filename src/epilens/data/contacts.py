@@ -170,11 +170,31 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
 
 
 def _with_ranges(text: str, shafts: Collection[str] | None) -> str:
-    """`A1 to 4` as `A1-4`; a strip TO stays one."""
+    """`A1 to 4` and `A1..4` as `A1-4`; a strip TO stays one."""
+    text = re.sub(rf"(?<=\d)\s*(?:\.{{2,}}|…)\s*(?={_SHAFT}\s*\d|\d)", "-", text)
     if shafts is not None and "TO" in shafts:
         return text
     word = "to" if shafts is None else "[tT][oO]"
     return re.sub(rf"(?<=\d)\s+{word}\s+(?={_SHAFT}\s*\d|\d)", "-", text)
+
+
+_NEGATIONS = re.compile(
+    r"\b(?:without|except|excluding|spared|sparing|nicht|keine?|ohne|au(?:ß|ss)er|sauf|sans)\b"
+    r"|\b(?:not|no|non|but|pas)\b(?!\s*-?\d)",
+    re.IGNORECASE,
+)
+
+
+def negation_in(text: str, shafts: Collection[str] = ()) -> str:
+    """The first word of a list that excludes contacts, or empty text.
+
+    Examples
+    --------
+    >>> negation_in("TT1-6, not TT3"), negation_in("NO 1-4"), negation_in("RB1, RB2")
+    ('not', '', '')
+    """
+    words = (match[0] for match in _NEGATIONS.finditer(text))
+    return next((word for word in words if word.upper() not in shafts), "")
 
 
 def _words(text: str) -> list[str]:

@@ -19,7 +19,13 @@ import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
-from epilens.data.contacts import Contact, expand_contacts, match_list, shaft_names
+from epilens.data.contacts import (
+    Contact,
+    expand_contacts,
+    match_list,
+    negation_in,
+    shaft_names,
+)
 from epilens.data.flags import ONSET_ZONE, RESECTION, as_flag, bare_word, levels_of, read_flags
 from epilens.data.sidecars import inside, is_hidden, read_table, with_prefix
 from epilens.data.workbook import read_sheet
@@ -355,6 +361,12 @@ class ClinicalSheet:
                 f"{len(others)} contacts of the clinical sheet are of no electrode of the patient"
             )
             rows.append(AuditRow.of("label", note, (tables.patient,)))
+        if negation_in(text, shaft_names(tables.names)):
+            note = _note(
+                "the clinical sheet's contact list has a word that excludes contacts, which is not "
+                "understood; check the labels"
+            )
+            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
         if listed.not_understood:
             note = _note(
                 f"{len(listed.not_understood)} words of the clinical sheet's contact list are not "

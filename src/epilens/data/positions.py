@@ -13,7 +13,7 @@ import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
-from epilens.data.contacts import Contact, contacts_of_channel, parse_contact
+from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, typed_contact
 from epilens.data.electrode_files import read_electrode_file
 from epilens.data.sidecars import as_number
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0}
 # No head is larger: beyond this, the stated unit cannot be true.
 _HEAD_MM = 500.0
+_TINY_MM, _SEVERAL = 1.0, 4
+"""Several contacts that are all closer than this are given in metres."""
+
+Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,6 @@ class Positions:
         return Positions(mm, self.space)
 
 
-Point = tuple[float, float, float]
-
-
 def _middle(name: str, by_contact: Mapping[Contact | None, Point]) -> Point | None:
     """Between the two contacts of a bipolar channel; None where it is none, or one is unknown."""
     ends = [by_contact.get(contact) for contact in contacts_of_channel(name)]
@@ -74,11 +75,7 @@ def read_positions(
             "electrodes.tsv has no columns name, x, y, z; contacts have no positions", "positions"
         )
         return Positions.none(), [AuditRow.of("patient", note, (patient,), "noted")]
-    xyz: dict[str, tuple[float, float, float]] = {}
-    for row in table.to_dict("records"):
-        x, y, z = (as_number(row[axis]) for axis in "xyz")
-        if x is not None and y is not None and z is not None:
-            xyz[row["name"]] = (x, y, z)
+    xyz, repeated = _coordinates(table)
     unit = str(coordsystem.get("iEEGCoordinateUnits", "")).lower()
     scale, rows = _MM.get(unit, 1.0), []
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
@@ -91,10 +88,41 @@ def read_positions(
         )
         rows.append(AuditRow.of("patient", note, (patient,), "noted"))
         scale = 1.0
+    elif scale == 1.0 and len(xyz) >= _SEVERAL and np.ptp([*xyz.values()], axis=0).max() < _TINY_MM:
+        note = Note(
+            "the positions of all contacts are within 1 mm, so they look like metres; metres "
+            "assumed",
+            "positions",
+        )
+        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
+        scale = _MM["m"]
+    if repeated:
+        names = ", ".join(sorted(repeated)[:5])
+        note = Note(
+            f"{len(repeated)} contacts are listed more than once with different positions and get "
+            f"none ({names})",
+            "positions",
+        )
+        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
     space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
     return Positions(
         {k: (scale * x, scale * y, scale * z) for k, (x, y, z) in xyz.items()}, space
     ), rows
+
+
+def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
+    """Coordinates by name, and contacts that have several: those are in neither place."""
+    xyz: dict[str, Point] = {}
+    by_contact: dict[str, set[Point]] = {}
+    for row in table.to_dict("records"):
+        x, y, z = (as_number(row[axis]) for axis in "xyz")
+        if x is not None and y is not None and z is not None:
+            xyz[row["name"]] = (x, y, z)
+            contact = typed_contact(row["name"])
+            by_contact.setdefault(str(contact or row["name"]), set()).add((x, y, z))
+    repeated = {contact for contact, points in by_contact.items() if len(points) > 1}
+    kept = {n: at for n, at in xyz.items() if str(typed_contact(n) or n) not in repeated}
+    return kept, repeated
 
 
 _SPACES = re.compile(

@@ -20,6 +20,7 @@ from epilens.data.onset import Onset
 from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
+from epilens.data.readers.protocol import SECOND
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -273,7 +274,11 @@ def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], li
     ]
     note = Note("is in the file but not in channels.tsv", "channel-not-listed")
     rows += [
-        AuditRow.of("channel", note, (run.patient, run.run, shown_label(name, place)))
+        AuditRow.of(
+            "channel",
+            SECOND if name in reader.repeated else note,
+            (run.patient, run.run, shown_label(name, place)),
+        )
         for place, name in enumerate(in_file, start=1)
         if name not in run.listed
     ]

@@ -20,6 +20,7 @@ from epilens.core.errors import ModelError
 from epilens.core.types import Bools, Floats
 from epilens.evaluation.feature_novelty import feature_summary, feature_summary_names
 from epilens.evaluation.novelty import (
+    KNOWN_AGAIN,
     SCORE_NAMES,
     STORED,
     CohortMiddle,
@@ -37,8 +38,6 @@ from epilens.methods import seen_labels
 
 COVERAGES = (0.8, 0.9)
 """Shares of a patient's EZ contacts that the sets of contacts should hold."""
-KNOWN_AGAIN = 0.5
-"""Share of its contacts by which a seizure is known again."""
 _CLAMP = 1e-6
 
 

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import overload
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -33,6 +34,12 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
         if len(wrong):
             what = f"probabilities ({name}) in [0, 1], found {wrong[name].iloc[0]}"
             raise LedgerError(f"{who}: expected {what}, at {_where(wrong.iloc[0])}.")
+    labels = ledger["is_ez"]
+    wrong = ledger[:0] if labels.dtype == bool else ledger[~labels.map(_is_label).astype(bool)]
+    if len(wrong):
+        value = wrong["is_ez"].iloc[0]
+        where = _where(wrong.iloc[0])
+        raise LedgerError(f"{who}: expected is_ez true or false, found {value!r}, at {where}.")
     unknown = sorted(set(ledger["partition"]) - {"validation", "test"})
     if unknown:
         raise LedgerError(f"{who}: expected validation or test, found partition {unknown[0]!r}.")
@@ -40,6 +47,11 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
         raise LedgerError(f"{who}: expected one threshold per method, seed and fold, found more.")
     _check_leaks(ledger, who)
     return ledger[COLUMNS]
+
+
+def _is_label(value: object) -> bool:
+    """Whether a value is a label: true, false, 1 or 0; not NaN, not text."""
+    return isinstance(value, bool | np.bool_ | int | float | np.number) and value in (0, 1)
 
 
 def _where(row: pd.Series) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from epilens.core.errors import CubeError
 from epilens.core.types import Bools, Floats
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
@@ -160,3 +162,45 @@ def contact_keys(cube: xr.Dataset) -> list[list[str]]:
             of_seizure.append(hashlib.sha256(text.encode()).hexdigest()[:10])
         keys.append(of_seizure)
     return keys
+
+
+KNOWN_AGAIN = 0.5
+"""Fraction of the contacts by which a seizure is recognised."""
+
+
+def shared_patients(cubes: Iterable[tuple[str, xr.Dataset]]) -> list[tuple[str, str]]:
+    """Pairs of patients that have a seizure in common: one person under two names.
+
+    A seizure is recognised if half of its contacts have the fingerprints of another patient's: a
+    bad channel, or one more, changes nothing.
+    """
+    owners: dict[str, set[str]] = {}
+    pairs: dict[tuple[str, str], None] = {}
+    for patient, cube in cubes:
+        seizures = contact_keys(cube)
+        for keys in seizures:
+            times = Counter(owner for key in keys for owner in owners.get(key, ()))
+            shared = [who for who, n in times.items() if n >= KNOWN_AGAIN * len(keys)]
+            pairs |= dict.fromkeys((who, patient) for who in shared)
+        for key in (key for keys in seizures for key in keys):
+            owners.setdefault(key, set()).add(patient)
+    return list(pairs)
+
+
+def check_apart(cubes: Iterable[tuple[str, xr.Dataset]]) -> None:
+    """Refuse a cohort in which one person is two patients: training would know the test."""
+    centers: dict[str, str] = {}
+
+    def noted() -> Iterator[tuple[str, xr.Dataset]]:
+        for patient, cube in cubes:
+            centers[patient] = f"{patient} ({cube.attrs.get('center', 'no center')})"
+            yield patient, cube
+
+    pairs = shared_patients(noted())
+    if pairs:
+        first, second = (centers[name] for name in pairs[0])
+        more = f" and in {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+        raise CubeError(
+            f"cohort: expected every patient once, found the same seizure in {first} and {second}"
+            f"{more}. Training would know the test patients: remove one cube of each pair."
+        )

@@ -19,6 +19,7 @@ from epilens.compute.jobs import run_jobs
 from epilens.core.errors import CubeError, LedgerError, PlanError
 from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
+from epilens.evaluation.novelty import check_apart
 from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, cohort_digest, place_from
 from epilens.evaluation.splits import (
     leave_one_center_out,
@@ -167,6 +168,8 @@ def _begin(
         "cohort_digest": cohort_digest(members.about),
     }
     began = place.begun_with
+    if not began:
+        check_apart((patient, members.cohort[patient]) for patient in members.about)
     for what in ("cohort", "split"):
         old, new = began.get(f"{what}_digest"), digests[f"{what}_digest"]
         if began and old != new:

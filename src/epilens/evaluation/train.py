@@ -24,6 +24,7 @@ from epilens.core.types import Bools, Floats
 from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.execution import one_thread, open_once
 from epilens.evaluation.member_cache import FittedMember, load_member, save_member
+from epilens.evaluation.novelty import check_apart
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
@@ -146,6 +147,7 @@ def train(
         )
     kind = KINDS[method]
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
+    check_apart(cubes.items())
     held_out = _held_out(plan, cubes)
     keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
     seeds = plan.seeds if METHODS[kind.methods[0]].seeded else plan.seeds[:1]

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.core.types import Bools, Floats
-from epilens.data.contacts import ContactList, expand_contacts, match_list, shaft_names
+from epilens.data.contacts import (
+    ContactList,
+    expand_contacts,
+    match_list,
+    negation_in,
+    shaft_names,
+)
 
 
 def ranking(p_nez: Floats) -> NDArray[np.int64]:
@@ -119,6 +125,11 @@ def match_contacts(
     the patient has `a1` and `A1`, capitals count.
     """
     if isinstance(given, str):
+        if word := negation_in(given, shaft_names(channels)):
+            raise DataError(
+                f"resection: expected a list of resected contacts, found one that excludes some "
+                f"({word!r}). Name only the resected contacts."
+            )
         listed, exact = expand_contacts(given, shaft_names(channels)), set[str]()
     else:
         exact = set(given) & set(channels)

@@ -180,8 +180,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
     why = source.explain(evidence.cube, ranking(p_nez))
     tick("comparing")
     certainty = assess(evidence, source, scores, others)
-    questioned = question_onsets(evidence, timing)
-    certainty = replace(certainty, cautions=(*questioned, *unused, *certainty.cautions))
+    first = (*question_onsets(evidence, timing), *unused, *_without_regions(request, evidence))
+    certainty = replace(certainty, cautions=(*first, *certainty.cautions))
     compared = [
         compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
         for one in others
@@ -227,6 +227,20 @@ def _unused(request: Request, evidence: Evidence) -> tuple[Caution, ...]:
             "method that needs no training.",
         ),
     )
+
+
+def _without_regions(request: Request, evidence: Evidence) -> tuple[Caution, ...]:
+    """Why contacts of a table of electrodes have no region; empty if all have one."""
+    if request.electrodes is None:
+        return ()
+    anatomy = find_regions(evidence.positions_mm, str(evidence.cube.attrs.get("space", "")))
+    if not anatomy.atlases:
+        return (Caution("caution", f"No regions are shown: {anatomy.why}."),)
+    placed = [at is not None for at in evidence.positions_mm]
+    named = [region is not None for region in anatomy.atlases[0].regions]
+    without = sum(p and not n for p, n in zip(placed, named, strict=True))
+    text = f"{without} of {sum(placed)} contacts with a position are in no region of the atlas."
+    return (Caution("note", text),) if without else ()
 
 
 def _check_different(p_nez: Floats, patient: str, source: Source) -> None:

@@ -13,6 +13,11 @@ from epilens.data.audit import Note
 from epilens.data.onset import Event
 from epilens.data.readers.breaks import Break
 
+SECOND = Note(
+    "has the name of an earlier channel of the file, which is used instead", "channel-name"
+)
+"""About a channel in `RecordingReader.repeated`."""
+
 
 class RecordingReader(ABC):
     """An open recording; only the excerpts that are asked for are read."""
