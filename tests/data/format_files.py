@@ -1,7 +1,7 @@
 """Minimal real files of each format, written byte by byte where no package writes them.
 
 Each function takes a folder, samples in µV (channel, time), and the second of an annotation; it
-returns the file to open. Sources are the published layouts of the formats.
+returns the file to open. The layouts follow what the readers (MNE, neo) expect.
 """
 
 from __future__ import annotations
