@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from epilens import localize
+from epilens.core.errors import MethodError
 from epilens.evidence.describe import describe
+from epilens.localization.fallback import FALLBACKS
 from epilens.localization.onset_check import active_since
 from epilens.localization.timing import time_evidence
 from epilens.testing import make_recording
@@ -72,3 +74,21 @@ def test_activity_that_ends_before_the_onset_does_not_precede_it():
     cube = describe([made])
     since_s = active_since(time_evidence(cube), 0, cube["descriptor"].values.tolist())
     assert np.isinf(since_s[12])
+
+
+def test_a_clip_of_20_s_is_ranked_by_a_method_that_can_use_it():
+    clip = make_recording(channels=CONTACTS, ez=4, start_s=-10, stop_s=10)
+    found = localize([clip])
+    assert found.about.source in FALLBACKS[1:]
+    (text,) = [c.text for c in found.certainty.cautions if "is not used" in c.text]
+    assert "it needs a recording from 18 s before to 18 s after onset" in text
+    assert f"({found.about.source}), which needs no training" in text
+    assert not [text for text in found.caveats if "disagrees" in text]
+
+
+def test_a_method_that_cannot_use_a_clip_says_what_it_needs_and_what_works():
+    clip = make_recording(channels=CONTACTS, ez=4, start_s=-10, stop_s=10)
+    with pytest.raises(MethodError, match="needs two whole windows of 12 s") as refused:
+        localize([clip], "line-length-spread")
+    assert "contain 10 s before and 10 s after onset" in str(refused.value)
+    assert "or use epileptogenicity-index or line-length-change." in str(refused.value)

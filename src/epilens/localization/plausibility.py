@@ -42,6 +42,8 @@ def check_plausibility(
     if evidence.signals is not None:
         absent = [name for name in names if name not in {other.name for other in used}]
         added = [_compare(name, source, evidence, p_nez) for name in absent]
+    # A recording that is too short for a comparator says nothing about the ranking.
+    used, added = ([o for o in some if np.ptp(o.p_nez) > 0] for some in (used, added))
     doubts = implausible(p_nez, [*used, *added], timing, evidence.shown)
     return doubts, added if doubts else []
 

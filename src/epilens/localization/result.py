@@ -12,16 +12,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from epilens.core.errors import DataError, MethodError, did_you_mean
+from epilens.core.errors import DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, TRAINED_ON_SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
 from epilens.data.contacts import meant_channels
-from epilens.evidence.contact_features import NEEDS, features_shown, has_features
-from epilens.localization import DEFAULT, DEFAULT_COMPARED, FALLBACK, Request
+from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import Anatomy, find_regions
 from epilens.localization.caveats import caveats
-from epilens.localization.certainty import Caution, PatientCertainty, assess
+from epilens.localization.certainty import PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
@@ -32,6 +31,7 @@ from epilens.localization.compare import (
     resection,
     top_k,
 )
+from epilens.localization.fallback import is_ranking, score_patient
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import describe_contacts
 from epilens.localization.onset_check import question_onsets
@@ -168,12 +168,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
     source = open_source(DEFAULT if request.model is None else request.model, request.plan, force)
     others = [open_source(other, source.plan, force) for other in _compared(request, source)]
     evidence = prepare_evidence(request, source, {one.store for one in (source, *others)}, tick)
-    unused = _unused(request, evidence)
-    if unused:
-        source = open_source(FALLBACK, source.plan)
     tick("scoring")
-    scores = source.score(evidence.whole)
-    _check_different(scores.p_nez, evidence.patient, source)
+    source, scores, unused = score_patient(request, source, evidence)
     p_nez, k = scores.p_nez, top_k(scores.p_nez, source.threshold)
     tick("explaining")
     timing = time_evidence(evidence.cube)
@@ -183,8 +179,11 @@ def assemble(request: Request, tick: Progress) -> Localization:
     first = (*question_onsets(evidence, timing), *unused, *_without_regions(request, evidence))
     certainty = replace(certainty, cautions=(*first, *certainty.cautions))
     compared = [
-        compare_with(one.name, one.title, one.score(evidence.whole).p_nez, p_nez, k)
+        compare_with(one.name, one.title, other_p_nez, p_nez, k)
         for one in others
+        # What nobody asked for is left out where it cannot rank the contacts.
+        if not (unused and one.name == source.name)
+        and (is_ranking(other_p_nez := one.score(evidence.whole).p_nez) or request.compare)
     ]
     doubts, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)
@@ -214,21 +213,6 @@ def _compared(request: Request, source: Source) -> list[Any]:
     return compare
 
 
-def _unused(request: Request, evidence: Evidence) -> tuple[Caution, ...]:
-    """Why the shipped model, which nobody asked for, is not used; empty if it is."""
-    if request.model is not None:
-        return ()
-    if has_features(evidence.whole) and features_shown(evidence.whole).any():
-        return ()
-    return (
-        Caution(
-            "caution",
-            f"The model {DEFAULT} is not used, because it needs {NEEDS}. Contacts are ranked by a "
-            "method that needs no training.",
-        ),
-    )
-
-
 def _without_regions(request: Request, evidence: Evidence) -> tuple[Caution, ...]:
     """Why contacts of a table of electrodes have no region; empty if all have one."""
     if request.electrodes is None:
@@ -241,16 +225,6 @@ def _without_regions(request: Request, evidence: Evidence) -> tuple[Caution, ...
     without = sum(p and not n for p, n in zip(placed, named, strict=True))
     text = f"{without} of {sum(placed)} contacts with a position are in no region of the atlas."
     return (Caution("note", text),) if without else ()
-
-
-def _check_different(p_nez: Floats, patient: str, source: Source) -> None:
-    """Equal scores would be shown in the order of the channels, as if that were a ranking."""
-    if len(p_nez) > 1 and np.ptp(p_nez) == 0:
-        raise MethodError(
-            f"{patient}: expected different scores, found the same score for all {len(p_nez)} "
-            f"contacts by {source.name}. The recordings may be too short for this method: give "
-            "longer ones, or use another method."
-        )
 
 
 def _about(source: Source, cube: xr.Dataset) -> About:
