@@ -20,7 +20,7 @@ from epilens.data.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import Anatomy, find_regions
 from epilens.localization.caveats import caveats
-from epilens.localization.certainty import PatientCertainty, assess
+from epilens.localization.certainty import Caution, PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
