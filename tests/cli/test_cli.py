@@ -60,7 +60,7 @@ def test_the_audit_file_has_every_row(tiny, tmp_path):
         (["simulate", "out", "--shape", "tinny"], "Did you mean 'tiny'?"),
         (["plan", "check", "nowhere.toml"], "expected a TOML file"),
         (["fetch", "hop", "out"], "Did you mean 'hup'?"),
-        (["fetch", "local", "out"], "expected a public dataset (hup, multisite)"),
+        (["fetch", "local", "out"], "expected a public dataset (ds003848,"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, message):

@@ -157,9 +157,9 @@ def test_the_code_of_a_plugin_s_row_counts(cubes, tiny, monkeypatch):
 def test_every_recording_is_read_once(tiny, tmp_path, monkeypatch):
     runs, real = [], read_seizures.read_run
 
-    def counted(run, plan):
+    def counted(run, *settings):
         runs.append((run.patient, run.run))
-        return real(run, plan)
+        return real(run, *settings)
 
     monkeypatch.setattr(read_seizures, "read_run", counted)
     part = read_bids(tiny / "west")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -71,3 +72,18 @@ def read_csv(content: bytes) -> pd.DataFrame:
     """Read comma-separated text; every cell is the text before escaping."""
     frame = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
     return frame.map(plain).rename(columns=plain)
+
+
+def workbook_bytes(book: Any) -> bytes:
+    """An openpyxl workbook without the time of writing: same content, same bytes."""
+    raw, timeless = io.BytesIO(), io.BytesIO()
+    book.save(raw)
+    with zipfile.ZipFile(raw) as old, zipfile.ZipFile(timeless, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in sorted(old.namelist()):
+            content = old.read(name)
+            if name == "docProps/core.xml":
+                content = re.sub(
+                    rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"1985-01-01T00:00:00Z", content
+                )
+            new.writestr(zipfile.ZipInfo(name, (1985, 1, 1, 0, 0, 0)), content)
+    return timeless.getvalue()

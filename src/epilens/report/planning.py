@@ -6,7 +6,6 @@ Positions are in mm in RAS axes everywhere in EpiLENS. 3D Slicer's markups are w
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 import epilens
 from epilens.core.console import visible
-from epilens.io.delimited import safe, to_tsv
+from epilens.io.delimited import safe, to_tsv, workbook_bytes
 from epilens.report.bids_text import DISCLAIMER, as_json, cell
 
 if TYPE_CHECKING:
@@ -114,9 +113,7 @@ def workbook(localized: Localization) -> bytes:
         about.append([key, _workbook_cell(value)])
     for column in localized.columns:
         about.append([column.name, _workbook_cell(column.description), column.units])
-    content = io.BytesIO()
-    book.save(content)
-    return content.getvalue()
+    return workbook_bytes(book)
 
 
 def _workbook_cell(value: Any) -> Any:

@@ -6,10 +6,8 @@ are the same bytes for the same seed.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from epilens.data.datasets.simulated import GENERATOR, SHEET, VERSION
+from epilens.io.delimited import workbook_bytes
 from epilens.simulation.patients import SimulatedPatient, SimulatedRun
 from epilens.simulation.shapes import Center
 from epilens.simulation.signals import Signal
@@ -241,7 +240,7 @@ def _sheet(path: Path, patients: Sequence[SimulatedPatient]) -> None:
         code = p.center.code.lower() + str(int(p.name[-2:]))
         page.append([code, _contact_list(p), "S", 1, p.center.title])
     path.parent.mkdir(parents=True)
-    path.write_bytes(_timeless(book))
+    path.write_bytes(workbook_bytes(book))
 
 
 def _contact_list(patient: SimulatedPatient) -> str:
@@ -261,21 +260,6 @@ def _contact_list(patient: SimulatedPatient) -> str:
         written = shaft.lower() if k % 3 == 1 else shaft
         pieces += [f"{written}{a}-{b}" if b > a else f"{written}{a}" for a, b in ranges]
     return "; ".join([*pieces, "ZZ99"])
-
-
-def _timeless(book: Any) -> bytes:
-    """An Excel file without the time at which it was written: same content, same bytes."""
-    raw, timeless = io.BytesIO(), io.BytesIO()
-    book.save(raw)
-    with zipfile.ZipFile(raw) as old, zipfile.ZipFile(timeless, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in sorted(old.namelist()):
-            content = old.read(name)
-            if name == "docProps/core.xml":
-                content = re.sub(
-                    rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"1985-01-01T00:00:00Z", content
-                )
-            new.writestr(zipfile.ZipInfo(name, (1985, 1, 1, 0, 0, 0)), content)
-    return timeless.getvalue()
 
 
 def _truth(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -> None:
