@@ -62,7 +62,7 @@ docs: $(READY)
 	$(BIN)/python -m tools.decisions docs/decisions.md
 	rm -rf build/tutorials && mkdir -p $(addprefix build/tutorials/,demo own patient method)
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$$PYTHONPATH" $(BIN)/mkdocs build --strict --quiet
-	@! grep -rl "Traceback (most recent call last)" site/tutorials site/reference || (echo "a tutorial failed"; exit 1)
+	@! grep -rl "Traceback (most recent call last)" site/guide site/reference || (echo "a tutorial failed"; exit 1)
 	@echo site/index.html
 
 # The version is read from src/epilens/__init__.py.

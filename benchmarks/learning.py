@@ -2,7 +2,7 @@
 
 `python -m benchmarks learning [FOLDER]`: PRQ-Net and BCR-Net, cross-validated on a simulated cohort
 of the shape `demo` (seed 20; 0-2 are reserved for reports). With a folder, cohort and finished
-cells are kept and not computed again. docs/learning.md has the results of a longer study.
+cells are kept and not computed again. docs/developer/learning.md has the results of a longer study.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/extend.md is true: its five modules as a package of their own, built, installed, used."""
+"""docs/developer/extend.md is true: its five modules as a package of their own, built, installed, used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from epilens.core.errors import ModelError, PlanError
 from epilens.networks.model import open_model
 from epilens.plan import Plan
 
-PAGE = (Path(__file__).parents[1] / "docs" / "extend.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "developer" / "extend.md").read_text(encoding="utf-8")
 MODULES = dict(re.findall(r'```python title="(\w+)\.py"\n(.*?)```', PAGE, flags=re.DOTALL))
 PROJECT, CHOICE = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 

@@ -137,7 +137,7 @@ def test_the_documented_descriptors_are_those_of_the_registry():
     from epilens.evidence.released_descriptors import RELEASED_NINE
     from epilens.plan import PAPER_NINE
 
-    text = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "cubes.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", text, flags=re.MULTILINE)
     units = [(name, unit) for name, unit in documented if name in DESCRIPTORS]
     assert units == [(name, DESCRIPTORS[name].unit) for name, _ in units]
@@ -146,11 +146,12 @@ def test_the_documented_descriptors_are_those_of_the_registry():
 
 def test_every_page_of_the_documentation_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    assert all(page.name in menu for page in (ROOT / "docs").glob("*.md"))
+    pages = (ROOT / "docs").rglob("*.md")
+    assert all(f": {page.relative_to(ROOT / 'docs')}\n" in menu for page in pages)
 
 
 def test_the_picture_of_the_architecture_has_the_rooms_in_their_order():
-    text = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "developer" / "architecture.svg").read_text(encoding="utf-8")
     drawn = re.findall(r'<text class="room"[^>]*>(\w+)</text>', text)
     assert drawn == ROOMS
 
@@ -158,7 +159,7 @@ def test_the_picture_of_the_architecture_has_the_rooms_in_their_order():
 def test_every_method_of_the_shipped_plans_is_documented():
     from epilens.plan import Plan, shipped_plans
 
-    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
     named = {name for plan in shipped_plans() for name in Plan.load(plan).methods}
     assert sorted(name for name in named if f"`{name}`" not in text) == []
 

@@ -244,7 +244,7 @@ DECIDED = {
     "filter.order": 4,
     "filter.notch": "none",
     "montage.scheme": "as-recorded",
-    # Training-free scores: as they were measured on recorded seizures (docs/methods.md).
+    # Training-free scores: as they were measured on recorded seizures (docs/reference/methods.md).
     "epileptogenicity_index.baseline_s": (-30.0, -5.0),
     "epileptogenicity_index.threshold": 3.75,
     "epileptogenicity_index.bias": 0.5,

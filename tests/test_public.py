@@ -110,7 +110,7 @@ def test_the_trees_are_recognised_with_their_own_rules(public):
 
 
 def test_the_public_plan_goes_from_files_to_page(public, tmp_path):
-    """What docs/reproduce.md writes as one line, with fewer folds and epochs."""
+    """What docs/reference/analyses.md writes as one line, with fewer folds and epochs."""
     plan = Plan.load(Path(__file__).parents[1] / "plans" / "public.toml")
     small = plan.override(
         smoke=True,

@@ -6,7 +6,7 @@ channel; the index is large where it rises early and strongly. Normalised to the
 The row `epileptogenicity-index` has the settings with which an independent study of two public
 cohorts measured it: bipolar pairs, mains left out, the ratio relative to its own level before the
 seizure. In addition a rise must last, because a burst before the seizure would set the time to
-which all delays refer. `docs/methods.md` compares the rows.
+which all delays refer. `docs/reference/methods.md` compares the rows.
 """
 
 from __future__ import annotations

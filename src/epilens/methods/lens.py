@@ -1,7 +1,7 @@
 """`lens`: contacts compared with the others of their patient, in the context of their electrode.
 
 The method that EpiLENS trains and localizes with by default. Its design was
-chosen on development cohorts and recorded features (docs/lens.md), then frozen.
+chosen on development cohorts and recorded features (docs/developer/lens.md), then frozen.
 """
 
 from __future__ import annotations

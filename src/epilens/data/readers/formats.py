@@ -1,7 +1,7 @@
 """File formats that carry intracranial EEG, what reads each of them, and what was tested.
 
 A row says what a user must know: the file to name, an additional package, and how units and
-annotations arrive. `docs/formats.md` shows these rows; the tests write a file of each.
+annotations arrive. `docs/reference/formats.md` shows these rows; the tests write a file of each.
 """
 
 from __future__ import annotations
