@@ -1,4 +1,4 @@
-"""docs/developer/extend.md is true: its five modules as a package of their own, built, installed, used."""
+"""The modules of docs/developer/extend.md work: built, installed and used as a package."""
 
 from __future__ import annotations
 
