@@ -9,6 +9,7 @@ import numpy as np
 
 import epilens
 from epilens.core.console import visible
+from epilens.core.glossary import PATIENT_TERMS, explain
 from epilens.data.contacts import short_names
 from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
 from epilens.localization.certainty import PatientCertainty
@@ -50,6 +51,7 @@ def payload(localized: Localization) -> dict[str, Any]:
             {"title": c.title, "shared": c.shared, "k": c.k, "correlation": _round(c.correlation)}
             for c in localized.comparisons
         ],
+        "glossary": explain(PATIENT_TERMS),
     }
 
 

@@ -14,9 +14,9 @@ from epilens.analyses import ANALYSES, sentence
 from epilens.analyses.figures import PaperFigure, all_figures
 from epilens.analyses.verdicts import ClaimOutcome
 from epilens.core.errors import DataError
+from epilens.core.glossary import REPRODUCTION_TERMS, explain
 from epilens.evaluation.run import Run
 from epilens.io.outputs import check_own_file, check_writable, write_atomically
-from epilens.report.glossary import GLOSSARY
 from epilens.report.page_tables import page_table
 from epilens.report.run_analyses import RunResults, figure_bytes, figures_of
 
@@ -180,7 +180,7 @@ def _missing(results: RunResults) -> str:
 def _glossary() -> str:
     return "".join(
         f"<dt>{html.escape(term)}</dt><dd>{html.escape(text)}</dd>"
-        for term, text in GLOSSARY.items()
+        for term, text in explain(REPRODUCTION_TERMS)
     )
 
 

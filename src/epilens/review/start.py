@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import EpilensError
+from epilens.core.glossary import REVIEW_TERMS, explain
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
 from epilens.report.bids_text import DISCLAIMER
@@ -30,7 +31,11 @@ def index_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
         patients = [_case_to_json(case, mark_store) for case in session.cases]
         return json_response({"disclaimer": DISCLAIMER, "cases": patients})
 
-    return [Route("/", lambda request: static_page("index")), Route("/api/cases", cases)]
+    return [
+        Route("/", lambda request: static_page("index")),
+        Route("/api/cases", cases),
+        Route("/api/glossary", lambda request: json_response(explain(REVIEW_TERMS))),
+    ]
 
 
 def _case_to_json(case: Case, mark_store: MarkStore) -> dict[str, Any]:

@@ -35,7 +35,8 @@ function buildAbout() {
     el('div', { id: 'analysed' }, el('h3', {}, 'What was analysed'), list(used), list(analysisRows()),
       data.leftOut.length ? el('h3', {}, 'Seizures left out') : null, data.leftOut.length ? list(data.leftOut) : null),
     el('div', {}, data.dropped.length ? el('h3', {}, 'Channels left out') : null, data.dropped.length ? list(data.dropped) : null,
-      el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels, line]) => line && (about.isModel || !forModels)).map(([, line]) => el('li', {}, line)))));
+      el('h3', {}, 'How to read it'), el('ul', { class: 'reading' }, ...READING.filter(([forModels, line]) => line && (about.isModel || !forModels)).map(([, line]) => el('li', {}, line))),
+      el('details', { id: 'glossary' }, el('summary', {}, 'What the words mean'), list(data.glossary))));
   const keys = el('span', { class: 'keys' }, el('kbd', {}, '/'), ' search, ', el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next and previous contact, ', el('kbd', {}, 'r'), ' threshold back to its locked value; arrow keys in table, implant and heatmap.');
   fill('footer', el('span', {}, `${data.software}, plan ${data.about.plan}, analysed on ${data.analysed.date}. `), keys);
 }

@@ -40,3 +40,13 @@ export function showProblem(problem) {
   box.textContent = problem ? String(problem.message || problem) : '';
   box.hidden = !problem;
 }
+
+// The terms of the review, loaded when the reader opens the list.
+const glossary = document.getElementById('glossary');
+if (glossary) glossary.addEventListener('toggle', async () => {
+  if (glossary.querySelector('dl')) return;
+  try {
+    const terms = await getJson('api/glossary');
+    if (!glossary.querySelector('dl')) glossary.append(el('dl', {}, ...terms.flatMap(([term, text]) => [el('dt', {}, term), el('dd', {}, text)])));
+  } catch (problem) { showProblem(problem); }
+});
