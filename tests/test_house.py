@@ -74,6 +74,7 @@ def test_a_room_imports_only_from_rooms_to_its_left(path):
             other = name.split(".")[1]
             assert other in ROOMS, f"{path.name} imports {name}, which is in no known room"
             assert ROOMS.index(other) <= ROOMS.index(room), f"{path.name} imports {name}"
+            assert (room, other) != ("bids_app", "review"), f"{path.name} imports {name}"
 
 
 def test_the_layering_sees_modules_that_strings_name(tmp_path):

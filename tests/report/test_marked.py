@@ -9,12 +9,11 @@ from trees import epilens, write_tree
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of
 from epilens.localization import Request
+from epilens.localization.run_spec import PatientFacts, make_run_spec
 from epilens.report.localized import digests
 from epilens.report.marked import marked_recordings, split_names
 from epilens.review.mark_store import MarkStore
-from epilens.review.marks import PatientMarks
-from epilens.review.run_spec import make_run_spec
-from epilens.review.session import PatientFacts, open_session
+from epilens.review.session import open_session
 
 
 def review(folder, code="P1", bad=("B2",), onsets=(40.0, 42.5)):
@@ -96,13 +95,13 @@ def test_electrodes_and_a_resection_reach_the_runs_of_a_review(tmp_path):
     table = tmp_path / "electrodes.tsv"
     table.write_text("name\tx\ty\tz\nA1\t1\t2\t3\n")
     facts = PatientFacts.of(table, "MNI152", "A1-2")
-    spec = make_run_spec(case(), PatientMarks(), METHOD, facts)
+    spec = make_run_spec(case(), METHOD, facts=facts)
     request = spec.request()
     assert isinstance(request, Request)
     assert (request.electrodes, request.space, request.resected) == (str(table), "MNI152", "A1-2")
     assert str(tmp_path) not in str(spec.inputs.to_json())
     table.write_text("name\tx\ty\tz\nA1\t9\t2\t3\n")
-    assert make_run_spec(case(), PatientMarks(), METHOD, facts).inputs.key != spec.inputs.key
+    assert make_run_spec(case(), METHOD, facts=facts).inputs.key != spec.inputs.key
     assert type(spec).model_validate_json(spec.model_dump_json(by_alias=True)) == spec
     with pytest.raises(DataError, match="expected one patient for --electrodes"):
         open_session([case("P1"), case("P2")], tmp_path / "out", facts=facts)

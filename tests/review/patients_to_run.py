@@ -9,9 +9,9 @@ from tempfile import mkdtemp
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
+from epilens.localization.rankers import Ranker
+from epilens.localization.run_spec import make_run_spec
 from epilens.review.marks import PatientMarks
-from epilens.review.rankers import Ranker
-from epilens.review.run_spec import make_run_spec
 
 METHOD = Ranker("line-length-change", "Line-length change", "method", "line-length-change")
 
@@ -36,4 +36,4 @@ def marks(onset_s=40.0, exclude=()):
 
 
 def a_spec(onset_s=40.0, exclude=(), ranker=METHOD):
-    return make_run_spec(case(), marks(onset_s, exclude), ranker)
+    return make_run_spec(case(), ranker, marks(onset_s).onsets, exclude)

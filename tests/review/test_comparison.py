@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from epilens.core.errors import DataError
+from epilens.localization.run_spec import RunInputs
 from epilens.review.comparison import RankedContact, Ranking, compare
 from epilens.review.responses import comparison_to_json, contacts_to_json
-from epilens.review.runs import RunInputs
 
 
 def ranking(names, k=2):

@@ -13,8 +13,9 @@ from localized_patients import hostile, usual
 
 from epilens import localize
 from epilens.core.errors import DataError
+from epilens.report.index_page import index_page, list_reports
 from epilens.report.page import write_report
-from epilens.review.pages import index, list_reports, make_view
+from epilens.review.pages import make_view
 from epilens.testing import make_recording
 
 
@@ -50,9 +51,9 @@ def test_the_index_marks_simulated_patients_and_not_the_others(tmp_path):
     sentence = "Simulated patients: nothing here is clinical evidence."
     about = replace(hostile().about, simulated=True)
     write_report(replace(hostile(), about=about, patient="sub-Made"), tmp_path)
-    assert index(tmp_path).count(sentence) == 1, "all of them"
+    assert index_page(tmp_path).count(sentence) == 1, "all of them"
     write_report(hostile(), tmp_path)
-    text = index(tmp_path)
+    text = index_page(tmp_path)
     assert sentence not in text
     rows = {name: row for row in text.split("<tr>") for name in ("Made", "Hostile") if name in row}
     assert "simulated patient; " in rows["Made"]
@@ -62,15 +63,15 @@ def test_the_index_marks_simulated_patients_and_not_the_others(tmp_path):
 def test_the_index_names_a_model_that_was_trained_on_simulated_patients(tmp_path):
     about = replace(hostile().about, trained_on_simulated=True)
     write_report(replace(hostile(), about=about), tmp_path)
-    assert "model trained on simulated patients; " in index(tmp_path)
-    assert "simulated patient; " not in index(tmp_path)
+    assert "model trained on simulated patients; " in index_page(tmp_path)
+    assert "simulated patient; " not in index_page(tmp_path)
 
 
 def test_the_index_calls_contacts_as_their_page_does(tmp_path):
     names = [f"EEG LA {i:02d}-Ref" for i in range(1, 8)]
     part = make_recording("sub-Long", fs=128.0, channels=names, ez=2)
     write_report(localize([part], "line-length-change"), tmp_path)
-    text = index(tmp_path)
+    text = index_page(tmp_path)
     assert "LA01" in text
     assert "-Ref" not in text
 
@@ -137,7 +138,7 @@ def test_a_damaged_sidecar_costs_its_own_row_and_no_other(folder, tmp_path, dama
     shutil.copytree(folder, out, symlinks=True)
     sidecar = next((out / "sub-Hostile").rglob("*contacts.json"))
     sidecar.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
-    text = index(out)
+    text = index_page(out)
     assert text.count("the table next to this page cannot be read") == 1
     assert "sub-Usual.html" in text
 
@@ -149,7 +150,7 @@ def test_a_sidecar_outside_the_folder_is_not_read(folder, tmp_path):
     outside = tmp_path / "outside.json"
     sidecar.rename(outside)
     sidecar.symlink_to(outside)
-    assert index(out).count("the table next to this page cannot be read") == 1
+    assert index_page(out).count("the table next to this page cannot be read") == 1
 
 
 def test_serving_starts_quickly():

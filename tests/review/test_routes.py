@@ -9,8 +9,8 @@ from http_client import get_json, post_json, send_request
 from patients_to_run import plain_files
 
 from epilens.data.discovery import Case, cases_of
+from epilens.localization.rankers import find_ranker, list_rankers
 from epilens.review.mark_store import MarkStore
-from epilens.review.rankers import find_ranker, list_rankers
 from epilens.review.service import Service
 from epilens.review.session import open_session
 from epilens.review.start import make_review

@@ -12,25 +12,23 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-from patients_to_run import METHOD, a_spec, case, marks, plain_files
+from patients_to_run import METHOD, a_spec, case, plain_files
 
 from epilens.core.errors import DataError
+from epilens.data.onset import Onset
+from epilens.localization.rankers import find_ranker, list_rankers
+from epilens.localization.run_spec import RecordingOnsets, RunInputs, RunSpec, make_run_spec
 from epilens.review.jobs import RunProcesses
 from epilens.review.marks import PatientMarks
-from epilens.review.rankers import find_ranker, list_rankers
-from epilens.review.run_spec import RunSpec, make_run_spec
-from epilens.review.runs import (
-    PatientRuns,
-    RecordingOnsets,
-    RunInputs,
-    RunProgress,
-    describe_differences,
-)
+from epilens.review.runs import PatientRuns, RunProgress, describe_differences
 from epilens.review.worker import work
 
 
 def inputs(onsets_s, **others):
-    recordings = [RecordingOnsets(file=name, onsets_s=at) for name, at in onsets_s.items()]
+    recordings = [
+        RecordingOnsets(file=name, onsets=tuple(map(Onset.given, times_s)))
+        for name, times_s in onsets_s.items()
+    ]
     return RunInputs(patient="sub-P1", recordings=tuple(recordings), **others)
 
 
@@ -67,7 +65,8 @@ def test_no_two_runs_have_one_number(runs):
 
 def test_processes_share_no_number_either(runs):
     code = (
-        "import sys\nfrom epilens.review.runs import *\n"
+        "import sys\nfrom epilens.localization.run_spec import RunInputs\n"
+        "from epilens.review.runs import PatientRuns\n"
         "runs = PatientRuns(sys.argv[1], 'sub-P1')\n"
         "print([runs.begin(RunInputs(patient='sub-P1', recordings=())).number for _ in range(20)])"
     )
@@ -207,7 +206,7 @@ def test_a_run_ends_with_its_server(runs):
     code = (
         "import os, sys, time\n"
         "from epilens.review.jobs import RunProcesses\n"
-        "from epilens.review.run_spec import RunSpec\n"
+        "from epilens.localization.run_spec import RunSpec\n"
         "from epilens.review.runs import PatientRuns\n"
         "jobs = RunProcesses()\n"
         "spec = RunSpec.model_validate_json(sys.stdin.readline())\n"
@@ -243,27 +242,30 @@ def _lives(pid):
 def test_a_specification_survives_its_way_to_the_process(name):
     """Also with the name of a file that is not UTF-8."""
     names = ((f"/data/{name}", "file-1"),)
-    spec = a_spec().model_copy(update={"onsets": ((f"/data/{name}", 40.0),), "names": names})
+    spec = a_spec().model_copy(
+        update={"onsets": ((f"/data/{name}", Onset.given(40.0)),), "names": names}
+    )
     assert RunSpec.model_validate(json.loads(json.dumps(spec.to_json()))) == spec
     assert spec.hide_files(f"{name}: expected") == "file-1: expected"
 
 
 def test_recordings_without_a_mark_keep_their_own_onset():
     first, second = case().files
-    wanted = make_run_spec(
-        case(),
-        PatientMarks(files={first.name: {"onsets": [{"onset_s": 40.0}, {"onset_s": 60.0}]}}),
-        METHOD,
-    )
+    tree = {"files": {first.name: {"onsets": [{"onset_s": 40.0}, {"onset_s": 60.0}]}}}
+    onsets = Onset.given(40.0), Onset.given(60.0)
+    wanted = make_run_spec(case(), METHOD, PatientMarks.model_validate(tree).onsets)
     assert wanted.onsets == (
-        (str(first.path), 40.0),
-        (str(first.path), 60.0),
+        *((str(first.path), onset) for onset in onsets),
         (str(second.path), None),
     )
     assert wanted.inputs.recordings == (
-        RecordingOnsets(file=first.name, onsets_s=(40.0, 60.0)),
+        RecordingOnsets(file=first.name, onsets=onsets),
         RecordingOnsets(file=second.name),
     )
+    assert wanted.inputs.to_json()["recordings"] == [
+        {"file": first.name, "onsets_s": [40.0, 60.0]},
+        {"file": second.name, "onsets_s": []},
+    ]
 
 
 def test_the_key_changes_with_the_marks_the_method_and_the_files():
@@ -283,7 +285,7 @@ def test_the_key_changes_with_the_marks_the_method_and_the_files():
 def test_nothing_to_run():
     empty = replace(case(), files=())
     with pytest.raises(DataError, match="expected a recording with an onset, found none"):
-        make_run_spec(empty, marks(), METHOD)
+        make_run_spec(empty, METHOD)
 
 
 def test_what_was_asked_otherwise_in_words():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
 from epilens.bids_app.participants import ParticipantRecord, left_out, write_left_out
@@ -12,8 +11,8 @@ from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output, write_atomically
 from epilens.report.bids_text import DISCLAIMER
 from epilens.report.derivative import KIND
+from epilens.report.index_page import STYLE, index_page, list_reports, read_summary
 from epilens.report.markup import as_text
-from epilens.review.pages import index, list_reports, read_summary
 
 TABLE = "group_participants"
 _COLUMNS = {
@@ -41,9 +40,8 @@ def summarise(out: Path) -> Path:
     tree = {"Description": f"Localized patients. {DISCLAIMER}", **described}
     write_atomically(out / f"{TABLE}.json", json.dumps(tree, indent=1) + "\n")
     write_left_out(out)
-    style = (files("epilens.review") / "static" / "app.css").read_text(encoding="utf-8")
-    style = f"<style>{style}h2 {{ font-size: 1.15rem; }}</style>"
-    page = index(out, style, _left_out_table(left_out(out)))
+    style = f"<style>{STYLE.read_text(encoding='utf-8')}h2 {{ font-size: 1.15rem; }}</style>"
+    page = index_page(out, style, _left_out_table(left_out(out)))
     return write_atomically(out / "index.html", page)
 
 

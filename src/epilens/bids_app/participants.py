@@ -20,6 +20,7 @@ from pathlib import Path
 from epilens.compute.jobs import Job, run_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
 from epilens.core.progress import Progress
+from epilens.core.redaction import hide_paths
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in, natural
 from epilens.io.atomic import load_json
@@ -27,11 +28,10 @@ from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
+from epilens.localization.rankers import Ranker, list_rankers, model_ranker
+from epilens.localization.run_spec import RunSpec, make_run_spec
 from epilens.plan import Runtime
 from epilens.report.derivative import files_of, remove_results, write_dataset_files
-from epilens.review.marks import PatientMarks
-from epilens.review.rankers import Ranker, list_rankers, model_ranker
-from epilens.review.run_spec import RunSpec, make_run_spec
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
@@ -72,7 +72,7 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     def spec(self) -> RunSpec:
         """Recordings, onsets and ranker."""
         (case,) = cases_of([self.root / self.patient])
-        return make_run_spec(case, PatientMarks(), self.ranker)
+        return make_run_spec(case, self.ranker)
 
     @property
     def key(self) -> str:
@@ -131,7 +131,7 @@ class LocalizeParticipant(Job[ParticipantRecord]):
 
     def _without_paths(self, text: str) -> str:
         spec: RunSpec | None = vars(self).get("spec")  # None: it could not be made
-        return (spec.hide_files(text) if spec else text).replace(str(self.root), "BIDS_DIR")
+        return hide_paths(spec.hide_files(text) if spec else text, {self.root: "BIDS_DIR"})
 
     @property
     def _record_file(self) -> Path:

@@ -229,8 +229,8 @@ def review(
     it.
     """
     from epilens.data.discovery import cases_of
+    from epilens.localization.run_spec import PatientFacts
     from epilens.report.localized import read_resection
-    from epilens.review.session import PatientFacts
     from epilens.review.start import review as serve
 
     facts = PatientFacts.of(electrodes, space, read_resection(resected))

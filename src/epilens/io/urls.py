@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from epilens.core.errors import StorageError
+from epilens.core.redaction import hide_paths
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 _SECRET = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/+)[^\s@]*@|([?&][\w.-]+=)[^\s&'\"]+")
@@ -83,9 +84,7 @@ def alias(folder: Path, url: str) -> None:
 
 def with_urls(text: str) -> str:
     """Replace cache folders in a message by their URLs."""
-    for folder, url in sorted(_aliases.items(), key=lambda item: -len(item[0])):
-        text = text.replace(folder, url)
-    return text
+    return hide_paths(text, _aliases)
 
 
 def relative_url(start: str, url: str) -> str:

@@ -6,7 +6,6 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import matplotlib
 
@@ -16,6 +15,7 @@ from epilens.analyses.result import AnalysisResult
 from epilens.compute.local import map_jobs
 from epilens.core.errors import EpilensError, LedgerError
 from epilens.core.progress import Progress, StepFunction
+from epilens.core.redaction import hide_paths
 from epilens.evaluation.run import Run
 
 
@@ -83,10 +83,7 @@ def result_or_reason(run: Run, name: str) -> AnalysisResult | str:
 def _without_places(reason: str, run: Run) -> str:
     """A reason for the page, without paths of this computer: pages are passed on."""
     places = {run.folder.parent: "RUNS", run.loco: "LOCO", run.folder: "RUN", run.cubes: "CUBES"}
-    # Longest first: one can lie in another.
-    for place, name in sorted(places.items(), key=lambda item: -len(str(item[0]))):
-        reason = reason.replace(str(place), name) if place not in (None, Path()) else reason
-    return reason
+    return hide_paths(reason, {place: name for place, name in places.items() if place is not None})
 
 
 def _require_passed(audit: AnalysisResult | str) -> None:

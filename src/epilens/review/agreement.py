@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.review.documents import Document
+from epilens.io.documents import Document
 
 
 class Agreement(Document):

@@ -19,9 +19,9 @@ from epilens.compute.local import use_executor
 from epilens.core.errors import DataError, EpilensError
 from epilens.io.atomic import load_json
 from epilens.io.outputs import write_atomically
+from epilens.localization.rankers import Ranker
+from epilens.localization.run_spec import RunSpec
 from epilens.review.jobs import RunProcesses
-from epilens.review.rankers import Ranker
-from epilens.review.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
 _POLL_S = 0.2

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from epilens.io.documents import Document
 from epilens.localization.compare import spearman
-from epilens.review.documents import Document
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

@@ -7,7 +7,7 @@ from typing import Any
 
 from epilens.core.errors import EpilensError
 from epilens.data.discovery import TraceFile
-from epilens.data.onset import find_onset
+from epilens.data.onset import Onset, find_onset
 from epilens.review.marks import PatientMarks
 from epilens.review.signals import open_file
 
@@ -16,20 +16,19 @@ _CACHED = 4096
 
 def onset_to_json(file: TraceFile, marks: PatientMarks) -> dict[str, Any]:
     """The onsets of a recording, and whether a run uses it: `use` is a phrase for the screen."""
-    marked = marks.onsets_s(file.name)
-    if marked:
-        return {"onsets_s": list(marked), "use": "marked", "skipped": False}
+    if marked := marks.onsets.get(file.name):
+        return {"onsets_s": [m.onset_s for m in marked], "use": "marked", "skipped": False}
     if not file.ictal:
         return {"onsets_s": [], "use": "not a seizure by its name: not used", "skipped": True}
-    onset_s = annotated_onset(file)
-    if onset_s is None:
+    onset = annotated_onset(file)
+    if onset is None:
         return {"onsets_s": [], "use": "no onset: will be skipped", "skipped": True}
-    use = f"{onset_s:.1f} s, as annotated in the file or dataset"
+    use = f"{onset.onset_s:.1f} s, as annotated in the file or dataset"
     return {"onsets_s": [], "use": use, "skipped": False}
 
 
-def annotated_onset(file: TraceFile) -> float | None:
-    """Seconds to the onset that the annotations of a recording mean; None where they mean none."""
+def annotated_onset(file: TraceFile) -> Onset | None:
+    """The onset that the annotations of a recording mean; None where they mean none."""
     if file.path is None:
         return None
     paths = [file.path]
@@ -40,9 +39,9 @@ def annotated_onset(file: TraceFile) -> float | None:
 
 
 @lru_cache(_CACHED)
-def _annotated(file: TraceFile, stamps: tuple[int, ...]) -> float | None:
+def _annotated(file: TraceFile, stamps: tuple[int, ...]) -> Onset | None:
     """`stamps` are times at which the files were changed: a changed file is read again."""
     try:
-        return find_onset(open_file(file).events()).onset_s
+        return find_onset(open_file(file).events())
     except EpilensError:
         return None

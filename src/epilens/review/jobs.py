@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from epilens.core.errors import DataError
-from epilens.review.run_spec import RunSpec
+from epilens.localization.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
 MAX_PROCESSES = 2

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from epilens.data.channel_suggestions import What
-from epilens.data.onset import APART_S
+from epilens.data.onset import APART_S, Onset
 from epilens.data.sidecars import natural
+from epilens.io.documents import Count, Document, Text, expecting, refusal
 from epilens.report.bids_text import DISCLAIMER
-from epilens.review.documents import Count, Document, Text, expecting, refusal
 
 ABOUT = f"Onsets and bad contacts marked by a person. {DISCLAIMER}"
 _LONGEST_FILE_S, _LONGEST_UNCERTAINTY_S = 1e7, 3600.0
@@ -104,6 +104,10 @@ class PatientMarks(Document):
     bad: BadContacts = Field(default_factory=dict)
     """Contact → reason."""
 
-    def onsets_s(self, recording: str) -> tuple[float, ...]:
-        """Onsets of a recording; none where it is not marked."""
-        return tuple(mark.onset_s for mark in self.files.get(recording, FileMarks()).onsets)
+    @property
+    def onsets(self) -> dict[str, tuple[Onset, ...]]:
+        """Onsets by recording."""
+        return {
+            name: tuple(Onset.given(mark.onset_s) for mark in file.onsets)
+            for name, file in self.files.items()
+        }

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from epilens.core.errors import ReadingError
-from epilens.review.documents import Document
+from epilens.io.documents import Document
 
 VERDICTS = ("agree", "disagree", "unsure")
 """Verdicts on the rank of a contact."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, Strict
 
 from epilens.core.errors import ReadingError
-from epilens.review.documents import Count, Document, Text, expecting
+from epilens.io.documents import Count, Document, Text, expecting
 from epilens.review.readings import MAX_NOTES, VERDICTS, Judgement, parse_initials
 
 RELOAD = "Reload the page."

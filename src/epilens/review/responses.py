@@ -35,7 +35,10 @@ def runs_to_json(service: Service, code: str) -> dict[str, Any]:
 def run_to_json(service: Service, run: ReviewRun, titles: Mapping[str, str]) -> dict[str, Any]:
     """Return one run."""
     recordings = [
-        {"shown": titles.get(recording.file, recording.file), "onsets_s": list(recording.onsets_s)}
+        {
+            "shown": titles.get(recording.file, recording.file),
+            "onsets_s": [onset.onset_s for onset in recording.onsets],
+        }
         for recording in run.inputs.recordings
     ]
     return {

@@ -21,36 +21,15 @@ from pydantic import Field
 import epilens
 from epilens.core.errors import DataError
 from epilens.data.contacts import short_names
+from epilens.data.onset import Onset
 from epilens.io.atomic import load_json, write_atomically, write_new
+from epilens.io.documents import Document
+from epilens.localization.run_spec import RunInputs
 from epilens.review.comparison import Ranking
-from epilens.review.documents import Document
 
 STALE_S = 60.0
 """A run without a sign of life for this long was interrupted."""
-
-
-class RecordingOnsets(Document):
-    """A recording of a run with its marked onsets."""
-
-    file: str
-    """Its name in tables and addresses; never the name of the file."""
-    onsets_s: tuple[float, ...] = ()
-    """From the start of the recording; empty: the onset of the file or dataset."""
-
-
-class RunInputs(Document):
-    """Inputs of a run: recordings, excluded contacts, and the method or model."""
-
-    patient: str
-    recordings: tuple[RecordingOnsets, ...]
-    exclude: tuple[str, ...] = ()
-    choice: str = ""
-    """Id of the method or model."""
-    title: str = ""
-    facts: str = ""
-    """Digest of given positions and of a given resection; empty: none were given."""
-    key: str = ""
-    """Digest of everything that determines the result."""
+_UNUSED = "not used"
 
 
 class RunRecord(Document):
@@ -239,11 +218,11 @@ def describe_differences(old: RunInputs, new: RunInputs, titles: Mapping[str, st
     changes = []
     if (old.choice, old.title) != (new.choice, new.title):
         changes.append(f"ranked by {new.title}, before by {old.title}")
-    before = {recording.file: recording.onsets_s for recording in old.recordings}
-    after = {recording.file: recording.onsets_s for recording in new.recordings}
+    before = {recording.file: _times(recording.onsets) for recording in old.recordings}
+    after = {recording.file: _times(recording.onsets) for recording in new.recordings}
     changes += [
-        f"{titles.get(file, file)}: onset {_times(after.get(file))}, "
-        f"before {_times(before.get(file))}"
+        f"{titles.get(file, file)}: onset {after.get(file, _UNUSED)}, "
+        f"before {before.get(file, _UNUSED)}"
         for file in dict.fromkeys((*before, *after))
         if before.get(file) != after.get(file)
     ]
@@ -256,7 +235,5 @@ def describe_differences(old: RunInputs, new: RunInputs, titles: Mapping[str, st
     return changes
 
 
-def _times(onsets_s: Sequence[float] | None) -> str:
-    if onsets_s is None:
-        return "not used"
-    return ", ".join(f"{onset_s:.3f} s" for onset_s in onsets_s) or "as in the file"
+def _times(onsets: Sequence[Onset]) -> str:
+    return ", ".join(f"{onset.onset_s:.3f} s" for onset in onsets) or "as in the file"

@@ -26,6 +26,7 @@ from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from epilens.core.errors import DataError, EpilensError
+from epilens.report.index_page import STYLE
 from epilens.review.errors import ConflictError, NotFoundError
 from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 
@@ -74,7 +75,7 @@ async def read_json_body(request: Request) -> dict[str, Any]:
 def _static(request: Request) -> Response:
     """Return a script or style of the package; only a name in the list becomes a path."""
     name = request.path_params["name"]
-    by_name = {file.name: file for file in _STATIC.iterdir() if file.is_file()}
+    by_name = {file.name: file for file in (STYLE, *_STATIC.iterdir()) if file.is_file()}
     kind = _KINDS.get("." + name.rpartition(".")[2], "")
     if name not in by_name or not kind:
         raise HTTPException(404)

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from epilens.core.errors import DataError
+from epilens.localization.rankers import Ranker, find_ranker, list_rankers
+from epilens.localization.run_spec import RunSpec, make_run_spec
 from epilens.review.batch import PatientBatch, PatientSource
 from epilens.review.errors import NotFoundError
 from epilens.review.jobs import RunProcesses
 from epilens.review.mark_store import MarkStore
-from epilens.review.rankers import Ranker, find_ranker, list_rankers
 from epilens.review.reading_export import write_readings
 from epilens.review.reading_store import ReadingStore
 from epilens.review.readings import Reading
 from epilens.review.requests import ReadingRequest
-from epilens.review.run_spec import RunSpec, make_run_spec
 from epilens.review.runs import PatientRuns, ReviewRun
 from epilens.review.session import Session
 
@@ -64,7 +64,7 @@ class Service:
     def run_spec(self, code: str, ranker: Ranker) -> RunSpec:
         """Return the specification of a run with the current marks."""
         marks, facts = self.mark_store.read(code), self.session.facts
-        return make_run_spec(self.session.case(code), marks, ranker, facts)
+        return make_run_spec(self.session.case(code), ranker, marks.onsets, marks.bad, facts)
 
     def start(self, code: str, choice: object) -> ReviewRun:
         """Start a run, unless this patient has one that is running."""

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
 from epilens.io.outputs import claim_output
-from epilens.io.safe_read import check_regular, read_bytes
+from epilens.localization.run_spec import PatientFacts
 from epilens.review.errors import NotFoundError
 
 KIND = "a review"
-
-
-@dataclass(frozen=True)
-class PatientFacts:
-    """What the user says about a patient in addition to its recordings."""
-
-    electrodes: str = ""
-    """Table of the contacts' positions; empty: those of the dataset."""
-    space: str = ""
-    resected: str = ""
-    """Contacts of a resection; `labels`: those of the dataset."""
-
-    @classmethod
-    def of(cls, electrodes: Path | None, space: str, resected: str | None) -> PatientFacts:
-        """Return the facts, if the table of electrodes exists."""
-        if electrodes is not None:
-            check_regular(electrodes, f"--electrodes {electrodes}")
-        path = "" if electrodes is None else str(electrodes.absolute())
-        return cls(path, space, resected or "")
-
-    @property
-    def digest(self) -> str:
-        """Digest of everything that changes a result; empty if nothing was said."""
-        if self == PatientFacts():
-            return ""
-        table = read_bytes(Path(self.electrodes)) if self.electrodes else b""
-        parts = (table, self.space.encode(), self.resected.encode())
-        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -53,7 +24,7 @@ class Session:
     out: Path
     models: tuple[Path, ...] = ()
     """Folders searched for models, in addition to `out`."""
-    facts: PatientFacts = PatientFacts()
+    facts: PatientFacts = field(default_factory=PatientFacts)
     """About the only patient of the session."""
 
     @cached_property

@@ -15,12 +15,13 @@ from epilens.core.errors import EpilensError
 from epilens.core.glossary import REVIEW_TERMS, explain
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
+from epilens.localization.run_spec import PatientFacts
 from epilens.report.bids_text import DISCLAIMER
 from epilens.review.mark_store import MarkStore
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page
 from epilens.review.service import Service
-from epilens.review.session import PatientFacts, Session, open_session
+from epilens.review.session import Session, open_session
 from epilens.review.traces import trace_routes
 
 
@@ -47,7 +48,7 @@ def _case_to_json(case: Case, mark_store: MarkStore) -> dict[str, Any]:
             "shown": file.shown,
             "there": file.path is not None,
             "ictal": file.ictal,
-            "onsets_s": list(marks.onsets_s(file.name)),
+            "onsets_s": [onset.onset_s for onset in marks.onsets.get(file.name, ())],
         }
         for file in case.files
     ]

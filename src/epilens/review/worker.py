@@ -17,7 +17,7 @@ from typing import TextIO
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
 from epilens.io.outputs import write_atomically
-from epilens.review.run_spec import RunSpec
+from epilens.localization.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunProgress
 
 _HEARTBEAT_S = 1.0

@@ -1,4 +1,4 @@
-"""Base of the review's JSON documents: pydantic models whose errors are one sentence."""
+"""Base of JSON documents: pydantic models whose errors are one sentence."""
 
 from __future__ import annotations
 

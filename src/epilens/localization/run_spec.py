@@ -1,0 +1,194 @@
+"""Specification of an analysis of one patient: its inputs, and where the files and the model are.
+
+The review and the BIDS App make it; the digest of its inputs says whether a result can be kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BeforeValidator, Field, PlainSerializer
+
+from epilens.core.errors import DataError
+from epilens.core.provenance import code_digest, digest_of
+from epilens.core.redaction import hide_paths
+from epilens.data.discovery import Case, TraceFile
+from epilens.data.onset import Onset
+from epilens.io.documents import Document
+from epilens.io.safe_read import check_regular, read_bytes
+from epilens.localization import DEFAULT, Request
+from epilens.localization.rankers import Ranker
+from epilens.networks.model import model_folder
+
+
+def _as_onset(value: Any) -> Any:
+    return Onset.given(value) if isinstance(value, int | float) else value
+
+
+GivenOnset = Annotated[
+    Onset,
+    BeforeValidator(_as_onset),
+    PlainSerializer(lambda onset: onset.onset_s, return_type=float),
+]
+"""An onset that a person gave; in JSON, seconds from the start of the recording."""
+
+
+@dataclass(frozen=True)
+class PatientFacts:
+    """What the user says about a patient in addition to its recordings."""
+
+    electrodes: str = ""
+    """Table of the contacts' positions; empty: those of the dataset."""
+    space: str = ""
+    resected: str = ""
+    """Contacts of a resection; `labels`: those of the dataset."""
+
+    @classmethod
+    def of(cls, electrodes: Path | None, space: str, resected: str | None) -> PatientFacts:
+        """Return the facts, if the table of electrodes exists."""
+        if electrodes is not None:
+            check_regular(electrodes, f"--electrodes {electrodes}")
+        path = "" if electrodes is None else str(electrodes.absolute())
+        return cls(path, space, resected or "")
+
+    @property
+    def digest(self) -> str:
+        """Digest of everything that changes a result; empty if nothing was said."""
+        if self == PatientFacts():
+            return ""
+        table = read_bytes(Path(self.electrodes)) if self.electrodes else b""
+        parts = (table, self.space.encode(), self.resected.encode())
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+class RecordingOnsets(Document):
+    """A recording of a run with its marked onsets."""
+
+    file: str
+    """Its name in tables and addresses; never the name of the file."""
+    onsets: tuple[GivenOnset, ...] = Field(
+        default=(),
+        validation_alias=AliasChoices("onsets", "onsets_s"),
+        serialization_alias="onsets_s",
+    )
+    """Empty: the onset of the file or dataset."""
+
+
+class RunInputs(Document):
+    """Inputs of a run: recordings, excluded contacts, and the method or model."""
+
+    patient: str
+    recordings: tuple[RecordingOnsets, ...]
+    exclude: tuple[str, ...] = ()
+    choice: str = ""
+    """Id of the method or model."""
+    title: str = ""
+    facts: str = ""
+    """Digest of given positions and of a given resection; empty: none were given."""
+    key: str = ""
+    """Digest of everything that determines the result."""
+
+
+class RunSpec(Document):
+    """Everything that the process of a run needs."""
+
+    inputs: RunInputs
+    source: str
+    """Name of a method, or folder of a model; empty: the default."""
+    onsets: tuple[tuple[str, GivenOnset | None], ...]
+    """File and onset; None: the onset of the file or its dataset."""
+    names: tuple[tuple[str, str], ...]
+    """File and its name in tables and addresses."""
+    facts: PatientFacts = PatientFacts()
+    """Positions and resection."""
+
+    def request(self) -> Request:
+        """Return the request for `localize`."""
+        return Request(
+            patient=[(Path(path), onset) for path, onset in self.onsets],
+            model=self.source or None,
+            code=self.inputs.patient,
+            exclude=self.inputs.exclude,
+            electrodes=self.facts.electrodes or None,
+            space=self.facts.space,
+            resected=self.facts.resected or None,
+        )
+
+    def hide_files(self, text: str) -> str:
+        """Replace paths and names of files by their names in tables and addresses."""
+        by_path = dict(self.names)
+        return hide_paths(text, {Path(path).name: by_path[path] for path in by_path} | by_path)
+
+
+def make_run_spec(
+    case: Case,
+    ranker: Ranker,
+    marked: Mapping[str, tuple[Onset, ...]] | None = None,
+    exclude: Collection[str] = (),
+    facts: PatientFacts | None = None,
+) -> RunSpec:
+    """Return the specification of an analysis of a patient.
+
+    `marked` has onsets by the names of recordings. Recordings without one keep the onset of their
+    file or dataset. Recordings of a dataset that are not seizures by their name are used only if an
+    onset is marked in them.
+    """
+    marked, facts = marked or {}, facts or PatientFacts()
+    used = [
+        (file, file.path, marked.get(file.name, ()))
+        for file in case.files
+        if file.path is not None and (file.ictal or marked.get(file.name))
+    ]
+    if not used:
+        raise DataError(
+            f"{case.code}: expected a recording with an onset, found none. Mark one, or check that "
+            "the files exist."
+        )
+    inputs = RunInputs(
+        patient=case.code,
+        recordings=tuple(RecordingOnsets(file=f.name, onsets=onsets) for f, _, onsets in used),
+        exclude=tuple(sorted(exclude)),
+        choice=ranker.id,
+        title=ranker.title,
+        facts=facts.digest,
+    )
+    key = _key(inputs, ranker, [file for file, _, _ in used])
+    return RunSpec(
+        inputs=inputs.model_copy(update={"key": key}),
+        source=ranker.source,
+        onsets=tuple((str(path), onset) for _, path, own in used for onset in own or (None,)),
+        names=tuple((str(path), file.name) for file, path, _ in used),
+        facts=facts,
+    )
+
+
+def _key(inputs: RunInputs, ranker: Ranker, files: Iterable[TraceFile]) -> str:
+    """Return the digest of the inputs, the current files and the code."""
+    folder = model_folder(ranker.source or DEFAULT) if ranker.kind == "model" else None
+    model = folder and folder / "model.json"
+    return digest_of(
+        {
+            "inputs": inputs.to_json(),
+            "files": sorted({stamp for file in files for stamp in _stamps(file, inputs.patient)}),
+            "model": model.read_text(encoding="utf-8") if model else "",
+            "code": code_digest("epilens.localization.result"),
+        }
+    )
+
+
+def _stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
+    """Return name, size and time of a recording's files and of all sidecars that may apply."""
+    if file.tree is not None:
+        below = (file.tree.root / patient).rglob("*")
+        paths = [*below, *file.tree.root.glob("*")]
+    else:
+        assert file.path is not None
+        # BrainVision has three files of one name; tables may be next to them.
+        stem = file.path.name.partition(".")[0]
+        paths = [path for path in file.path.parent.iterdir() if path.name.startswith(stem)]
+    stats = [(path.name, path.stat()) for path in paths if path.is_file()]
+    return {(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats}
