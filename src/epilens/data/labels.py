@@ -202,8 +202,7 @@ class LabelColumns:
                         by_zone.setdefault(zone_of(column), set()).update({name} if flag else ())
         if empty := (unlabelled & tables.names) - labelled if labelled else set():
             named = self.names[0] if len(self.names) == 1 else "any label column"
-            note = _note(f"{len(empty)} channels have no value in {named}; counted as NEZ")
-            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
+            rows += _rows_of(tables, empty, f"has no value in {named}; counted as NEZ")
         return Labels(_zones(by_zone), tuple(dict.fromkeys(rows))) if labelled or rows else None
 
 
@@ -221,17 +220,22 @@ def _unreadable_row(patient: str, column: str, file: str, values: str) -> AuditR
 
 
 def _edge_rows(tables: PatientTables) -> list[AuditRow]:
-    """A note on contacts at the edge of the resection: they are not resected by that alone."""
+    """Notes on contacts at the edge of the resection: they are not resected by that alone."""
     edge = set[str]()
     for _, table, fields in _with_names(tables):
         if "edge" in table:
             flags = read_flags(table, "edge", levels_of(fields, "edge")).flags
             edge |= {name for name, flag in flags.items() if flag}
-    if not edge & tables.names:
-        return []
-    text = f"{len(edge & tables.names)} channels lie at the edge of the resection; they count as "
-    note = _note(text + "resected only where another column says so")
-    return [AuditRow.of("label", note, (tables.patient,), "noted")]
+    text = "lies at the edge of the resection; resected only where another column says so"
+    return _rows_of(tables, edge & tables.names, text)
+
+
+def _rows_of(tables: PatientTables, names: Collection[str], text: str) -> list[AuditRow]:
+    """The same note for each of these channels, so that the audit can count them."""
+    return [
+        AuditRow.of("label", _note(text), (tables.patient, "", name), "noted")
+        for name in sorted(names)
+    ]
 
 
 def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
@@ -299,10 +303,8 @@ def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labe
         for name in flags
         if name not in tables.names
     ]
-    unnamed = len(tables.names - set(flags))
-    if unnamed:
-        note = _note(f"{unnamed} channels are not in the label table; counted as NEZ")
-        rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
+    unnamed = tables.names - set(flags)
+    rows += _rows_of(tables, unnamed, "is not in the label table; counted as NEZ")
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
     return Labels(Zones(ez=ez), tuple(rows))
 
