@@ -19,7 +19,7 @@ from trees import (
 )
 
 from epilens.core.errors import OnsetError
-from epilens.data.bids import read_bids
+from epilens.data.bids import read_bids, survey_cohort
 from epilens.data.duplicates import DuplicateFilter
 from epilens.data.load_patient import Given, load_patient
 from epilens.evidence.files import open_cohort
@@ -141,6 +141,33 @@ def test_patients_are_not_compared_with_each_other():
     assert repeats.admit(make_recording("sub-01"), rows)
     assert repeats.admit(make_recording("sub-02"), rows)
     assert rows == []
+
+
+# --- counted without reading whole signals ---
+
+
+def surveyed(root, plan=None):
+    """Runs that a survey of the dataset counts, and its audit."""
+    [recordings] = survey_cohort(root, plan=plan)
+    return [run.run for run in recordings.runs], recordings
+
+
+def test_a_survey_counts_a_run_that_is_stored_twice_once(tmp_path):
+    runs, recordings = surveyed(two_runs(tmp_path, startdate=date(2001, 2, 3)))
+    assert runs == [FIRST]
+    assert recordings.surveyed[0].seizures_excluded == 1
+    assert whys(recordings, what="seizure") == [f"repeats the signal of {FIRST}"]
+
+
+def test_a_survey_counts_other_signals_and_both_if_the_plan_says_so(tmp_path):
+    assert surveyed(two_runs(tmp_path / "other", noise(seed=1)))[0] == [FIRST, SECOND]
+    assert surveyed(two_runs(tmp_path / "kept"), KEEP)[0] == [FIRST, SECOND]
+
+
+def test_a_survey_of_sidecars_alone_counts_every_run(tmp_path):
+    two_runs(tmp_path)
+    run_file(tmp_path, "ieeg.edf", run="02").unlink()
+    assert surveyed(tmp_path)[0] == [FIRST, SECOND]
 
 
 # --- whatever the way in ---

@@ -100,7 +100,8 @@ def cohort(
 ) -> None:
     """Show patients, seizures, channels and EZ share of datasets.
 
-    And what is left out, each with its reason. Sidecar files are enough: no signal is read.
+    And what is left out, each with its reason. Sidecar files are enough; signals are opened only to
+    recognise recordings that are stored twice.
     """
     from epilens.data.bids import survey_cohort
     from epilens.data.cohort import cohort_summary

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.core.console import print_table, progress, say
-from epilens.data.bids import read_cohort
+from epilens.data.bids import read_cohort, survey_cohort
 from epilens.data.cohort import cohort_summary
 from epilens.data.sidecars import read_table
 from epilens.evaluation.protocol import run
@@ -56,7 +56,7 @@ def run_demo(out: Path, jobs: int) -> Path:
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
-    print_cohort(_as_described(cohort_summary(parts), described))
+    print_cohort(cohort_summary(survey_cohort(cohort, "simulated")))
     picture = _picture(described, out / "evidence.png")
     say(f"first picture: {picture}")
     runtime = Runtime(out=out / "runs", jobs=jobs)
@@ -66,20 +66,6 @@ def run_demo(out: Path, jobs: int) -> Path:
     _localize_two(open_run(folder), described, cohort, out, jobs)
     say(shipped_summary(described, onset_zones(cohort)))
     return out
-
-
-def _as_described(summary: dict[str, Any], described: Cohort) -> dict[str, Any]:
-    """The summary with the seizures that were described.
-
-    Sidecars cannot show that one recording repeats another; their signals do.
-    """
-    for row in summary["patients"]:
-        repeated = row["seizures"] - described[row["patient"]].sizes["seizure"]
-        center = next(c for c in summary["centers"] if c["center"] == row["center"])
-        for counts in (row, center, summary["total"]) if repeated else ():
-            counts["seizures"] -= repeated
-            counts["seizures_excluded"] += repeated
-    return summary
 
 
 def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:

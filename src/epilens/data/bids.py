@@ -16,6 +16,7 @@ from epilens.core.provenance import digest_of
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.contents import advice, contents_of, task_of
 from epilens.data.datasets import DATASETS, Dataset, recognise
+from epilens.data.duplicates import without_copies
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.run_onsets import Onsets, states_seizure
@@ -204,7 +205,8 @@ def survey_cohort(
     """What datasets contain, with or without seizures; parameters as for `read_cohort`.
 
     Patients without a usable seizure are in `surveyed`, with the channels and labels of all their
-    recordings; `contents` counts the recordings by task.
+    recordings; `contents` counts the recordings by task. A run that is stored twice counts once, as
+    far as its files are there.
     """
     return [_survey(folder, dataset, plan or Plan()) for folder in _dataset_folders(roots)]
 
@@ -220,7 +222,10 @@ def _survey(root: Path, dataset: str | None, plan: Plan) -> Recordings:
     if not patients and not others:
         raise _no_patients(tree, row, scan.rows)
     contents = contents_of(tree)
-    rows = [*scan.rows, *([] if patients else [advice(contents)])]
+    counted = [without_copies(patient, plan) for patient in patients]
+    patients = [patient for patient, _ in counted]
+    copies = [row for _, repeated in counted for row in repeated]
+    rows = [*scan.rows, *copies, *([] if patients else [advice(contents)])]
     recordings = Recordings(_title(tree), patients, rows, plan)
     listed = sorted([*patients, *others], key=lambda patient: natural(patient.name))
     recordings.surveyed = tuple(listed)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
 from epilens.data.envelopes import SAME, Envelopes
-from epilens.data.recording import Recording
+from epilens.data.readers.mne_reader import open_mne
+from epilens.data.recording import Recording, SeizureRun
+from epilens.data.scan import Patient
 from epilens.plan import Plan
 
 AROUND_S = 2.0
@@ -106,3 +109,42 @@ class _Fingerprint:
 
     def _onsets(self, other: _Fingerprint) -> str:
         return f"with its onset at {other.onset_s:.3f} s instead of {self.onset_s:.3f} s"
+
+
+def without_copies(patient: Patient, plan: Plan) -> tuple[Patient, list[AuditRow]]:
+    """The patient without runs that are stored twice, and an audit row for each of them.
+
+    A run can be a copy of an earlier one if sidecars state the same rate and length for both. Only
+    then are the files opened, as far as they are there.
+    """
+    if plan.cohort.duplicates != "once":
+        return patient, []
+    kept: list[SeizureRun] = []
+    rows = []
+    for run in patient.runs:
+        first = next((other for other in kept if _is_copy(run, other, plan)), None)
+        if first is None:
+            kept.append(run)
+        else:
+            note = Note(f"repeats the signal of {first.run}", "signal-repeated")
+            rows.append(AuditRow.of("seizure", note, (run.patient, run.run)))
+    excluded = patient.seizures_excluded + len(rows)
+    return replace(patient, runs=tuple(kept), seizures_excluded=excluded), rows
+
+
+def _is_copy(run: SeizureRun, other: SeizureRun, plan: Plan) -> bool:
+    stated = [(r.stated_fs, r.duration_s, len(r.listed)) for r in (run, other)]
+    apart_s = abs(run.onset.onset_s - other.onset.onset_s)
+    overlap = apart_s < plan.windows.stop_s - plan.windows.start_s
+    if None in stated[0] or stated[0] != stated[1] or run.source == other.source or not overlap:
+        return False
+    digest = _content(run)
+    return bool(digest) and digest == _content(other)
+
+
+def _content(run: SeizureRun) -> str:
+    """Digest of the run's file; empty where it is absent or cannot be read."""
+    try:
+        return open_mne(run.source).content_digest()
+    except DataError:
+        return ""
