@@ -14,6 +14,7 @@ from new_patients import FS
 
 from epilens.data.positions import Positions
 from epilens.localization.maps import TimeMap
+from epilens.localization.reference_zones import with_zones
 from epilens.report.localize import localize
 from epilens.report.page import page as page_of
 from epilens.testing import make_recording
@@ -102,6 +103,22 @@ def test_what_must_be_known_stands_first(opened):
         assert told in analysed
     for told in ("as recorded", "1-150 Hz", usual().analysed.date, "EpiLENS "):
         assert told in analysed
+
+
+def test_known_zones_are_shown_next_to_the_ranking(browser, tmp_path):
+    zones = {"true onset zone": set(ranked()[:2]), "annotated EZ": set(ranked()[1:4])}
+    path = tmp_path / "zones.html"
+    path.write_text(page_of(with_zones(usual(), zones)), encoding="utf-8")
+    tab = Watched(browser, path)
+    head = tab.page.locator("#ranking th").all_inner_texts().index("True onset zone") + 1
+    column = tab.page.locator(f"#ranking tbody td:nth-child({head})").all_inner_texts()
+    assert column[:3] == ["yes", "yes", ""]
+    assert tab.text("#zones tbody tr").split("\t")[:2] == ["true onset zone", "2"]
+    assert {*tab.page.locator("#zones p:nth-of-type(1) .name").all_inner_texts()} == zones[
+        "true onset zone"
+    ]
+    assert tab.problems == []
+    tab.page.close()
 
 
 def test_no_badge_is_louder_than_the_probability(opened):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from epilens.core.console import print_table, progress, say
 from epilens.data.bids import read_cohort, survey_cohort
@@ -26,7 +26,7 @@ from epilens.evidence.store import describe_cohort
 from epilens.io.atomic import load_json
 from epilens.io.outputs import claim_output
 from epilens.localization import DEFAULT
-from epilens.localization.result import Localization
+from epilens.localization.reference_zones import with_zones
 from epilens.methods import stores_of
 from epilens.networks.model import open_model, save_model
 from epilens.plan import SHAFT, Plan, Runtime
@@ -92,16 +92,22 @@ def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, job
     for which, patient in chosen.items():
         (files,) = cohort.glob(f"*/{patient}")
         with progress(f"localizing {patient}") as tick:
-            localized = localize(files, folder, resected="labels", compare=compared, tick=tick)
+            localized = localize(files, folder, compare=compared, tick=tick)
+        known = {"true onset zone": zones[patient], "annotated EZ": _annotated(described[patient])}
+        localized = with_zones(localized, known)
         page = write_report(localized, out / "localized")
         say(f"the {which} held-out patient by AUROC of {SHOWN}, {patient}: {page}")
-        is_ez = described[patient]["is_ez"]
-        annotated = frozenset(map(str, is_ez["channel"].values[is_ez.values]))
-        for zone, members in (("annotated EZ", annotated), ("true onset zone", zones[patient])):
-            rows.append([f"{which}: {patient}", zone, *_top_contacts(localized, members)])
+        for zone in localized.zones:
+            counts = [zone.members.sum(), f"{zone.hits} of {zone.k}", f"{zone.by_chance:.1f}"]
+            rows.append([f"{which}: {patient}", zone.title, *counts])
     columns = ["Patient", "Compared with", "Contacts in it", "Of the top contacts", "By chance"]
     title = "Two patients, localized by a model that was trained on the others"
     print_table(title, columns, rows, left=2)
+
+
+def _annotated(cube: xr.Dataset) -> frozenset[str]:
+    """Channels of the annotated EZ."""
+    return frozenset(map(str, cube["channel"].values[cube["is_ez"].values]))
 
 
 def shipped_summary(described: Cohort, zones: Mapping[str, frozenset[str]]) -> str:
@@ -127,15 +133,6 @@ def median_and_worst(aurocs: pd.Series) -> dict[str, str]:
     """The patients with the median and the lowest AUROC; of equal ones, the first by name."""
     order = aurocs.dropna().sort_index().sort_values(kind="stable").index.tolist()
     return {"median": str(order[len(order) // 2]), "worst": str(order[0])}
-
-
-def _top_contacts(localized: Localization, members: frozenset[str]) -> list[str]:
-    """Size of a zone, how many of the top-ranked contacts are in it, and how many by chance."""
-    top = [localized.channels[i] for i in localized.order[: localized.k]]
-    inside = len(members & {*localized.channels})
-    expected = len(top) * inside / len(localized.channels)
-    hits = sum(name in members for name in top)
-    return [str(inside), f"{hits} of {len(top)}", f"{expected:.1f}"]
 
 
 def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:

@@ -37,6 +37,7 @@ from epilens.localization.narrative import describe_contacts
 from epilens.localization.onset_check import question_onsets
 from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
+from epilens.localization.reference_zones import ReferenceZone
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
@@ -80,6 +81,8 @@ class Localization(Evidence):
     comparisons: tuple[OtherRanking, ...]
     maps: tuple[TimeMap, ...] = ()
     """Maps over time, of the method and of compared ones that compute one."""
+    zones: tuple[ReferenceZone, ...] = ()
+    """Known zones that the ranking is compared with."""
 
     def __len__(self) -> int:
         return len(self.channels)

@@ -47,6 +47,15 @@ def payload(localized: Localization) -> dict[str, Any]:
         "why": _why(localized),
         "traces": traces(localized),
         "resection": _resection(localized),
+        "zones": [
+            {
+                "title": zone.title,
+                "count": int(zone.members.sum()),
+                "hits": zone.hits,
+                "byChance": _round(zone.by_chance, 1),
+            }
+            for zone in localized.zones
+        ],
         "comparisons": [
             {"title": c.title, "shared": c.shared, "k": c.k, "correlation": _round(c.correlation)}
             for c in localized.comparisons
@@ -162,6 +171,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "quality": row["quality"],
         "mm": None if mm is None else [round(v, 2) for v in mm],
         "resected": localized.resection is not None and bool(localized.resection.resected[c]),
+        "zones": [bool(zone.members[c]) for zone in localized.zones],
         "statedIn": int(row["onset_stated_in"]) if "onset_stated_in" in row else None,
         "others": [int(other.ranks[c]) for other in localized.comparisons],
         "words": [visible(line) for line in localized.words[c]],

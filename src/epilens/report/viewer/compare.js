@@ -1,6 +1,6 @@
-// The ranking compared with a resection and with other methods; the leading contacts in words, for print.
+// The ranking compared with known zones, a resection and other methods; the leading contacts in words, for print.
 function buildCompare() {
-  const parts = [];
+  const parts = data.zones.length ? [zonesPart()] : [];
   if (data.resection) parts.push(resectionPart(data.resection));
   for (const [i, other] of data.comparisons.entries()) parts.push(otherPart(other, i));
   document.querySelector('.compare').hidden = !parts.length;
@@ -10,6 +10,15 @@ function buildCompare() {
 function named(indices) {
   if (!indices.length) return el('span', { class: 'muted' }, 'none');
   return el('span', { class: 'names' }, ...indices.map((i) => nameButton(i)));
+}
+
+function zonesPart() {
+  const heads = ['', 'contacts', `of the top ${data.k}`, 'by chance'];
+  const row = (zone) => el('tr', {}, el('td', { class: 'left' }, zone.title), ...[zone.count, zone.hits, number(zone.byChance, 1)].map((value) => el('td', {}, String(value))));
+  return el('div', { class: 'compared', id: 'zones' }, el('h3', {}, 'Known zones'),
+    el('table', { class: 'side' }, el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', {}, head)))), el('tbody', {}, ...data.zones.map(row))),
+    ...data.zones.map((zone, z) => el('p', { class: 'small' }, `${capital(zone.title)}: `, named(byShaft.filter((i) => contacts[i].zones[z])))),
+    el('p', { class: 'muted small' }, 'No score depends on these zones.'));
 }
 
 function resectionPart(cut) {

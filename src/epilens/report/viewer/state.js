@@ -80,4 +80,5 @@ function seconds(value) {
 }
 function fullName(c) { return c.short === c.name ? c.name : `${c.short} (${c.name})`; }
 function short(s) { return `S${s + 1}`; }
+function capital(text) { return text[0].toUpperCase() + text.slice(1); }
 function plural(n, one, many = `${one}s`) { return `${n} ${n === 1 ? one : many}`; }

@@ -11,6 +11,7 @@ const columns = [
   { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
   { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
   { key: 'stated', title: 'Annotated', help: 'Seizures whose events name this contact as one in which they began; no score depends on it', value: (c) => c.statedIn, text: (c) => (c.statedIn ? String(c.statedIn) : ''), show: () => contacts.some((c) => c.statedIn !== null) },
+  ...data.zones.map((zone, z) => ({ key: `zone${z}`, title: capital(zone.title), help: `In the ${zone.title}; no score depends on it`, value: (c) => Number(c.zones[z]), text: (c) => (c.zones[z] ? 'yes' : '') })),
   { key: 'resected', title: 'Cut', help: 'In the resection that was given', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
   ...data.comparisons.map((other, i) => ({ key: `other${i}`, title: `#${initials(other.title)}`, help: `Rank by ${other.title}`, value: (c) => c.others[i], text: (c) => String(c.others[i]), up: true })),
 ].filter((column) => !column.show || column.show());

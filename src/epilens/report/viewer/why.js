@@ -31,6 +31,7 @@ function buildChosen() {
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
   if (c.statedIn !== null) facts.push(['onset contact by the events', c.statedIn ? `in ${c.statedIn} of ${S} seizures` : 'no']);
+  data.zones.forEach((zone, z) => facts.push([zone.title, c.zones[z] ? 'yes' : 'no']));
   if (data.resection) facts.push(['resection', c.resected ? 'resected' : 'not resected']);
   document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
   fill('words',
