@@ -113,7 +113,7 @@ def test_a_run():
     assert repr(run).endswith("2 methods)")
     assert len(run) == 2
     assert set(run["rbf-svm"]["method"]) == {"rbf-svm"}
-    table = run.score().set_index("method")
+    table = run.summary().set_index("method")
     per_patient = run.scores.query("method == 'rbf-svm'")["auroc"]
     assert table.loc["rbf-svm", "auroc"] == pytest.approx(per_patient.mean())
     assert "For research, not for diagnosis." in run._repr_html_()

@@ -172,17 +172,17 @@ def test_what_is_malformed_is_refused(certainty, change, message):
 def test_a_patient_of_another_scale_is_unlike(cohort, certainty):
     usual = make_cube("sub-new", seizures=2, seed=77, fs=128.0)
     p = np.random.default_rng(9).random(6)
-    alike = certainty.likeness(usual, p, 0.5)
-    assert [one.what for one in alike] == ["evidence", "scores"]
-    assert not alike[0].unlike
+    distances = certainty.distances(usual, p, 0.5)
+    assert [distance.what for distance in distances] == ["evidence", "scores"]
+    assert not distances[0].is_unusual
     loud = usual.assign(x=(usual["x"] * 40).where(usual["valid"], 0))
-    evidence, _ = certainty.likeness(loud, p, 0.5)
-    assert evidence.unlike
+    evidence, _ = certainty.distances(loud, p, 0.5)
+    assert evidence.is_unusual
 
 
 def test_scores_that_are_all_the_same_are_unlike(cohort, certainty):
-    _, scores = certainty.likeness(cohort[0], np.full(6, 0.999), 0.5)
-    assert scores.unlike
+    _, scores = certainty.distances(cohort[0], np.full(6, 0.999), 0.5)
+    assert scores.is_unusual
     np.testing.assert_allclose(score_summary(np.full(6, 0.4), 0.5), [0.4, 0.4, 0, 1])
 
 

@@ -47,7 +47,7 @@ def test_an_unlike_patient_abstains_and_is_told_why():
     certainty = learn_certainty(cohort, [np.linspace(0.1, 0.9, 6)] * 8, 0.5)
     usual = make_cube("sub-new", seizures=2, seed=77, fs=128.0)
     loud = usual.assign(x=(usual["x"] * 40).where(usual["valid"], 0))
-    evidence, _ = certainty.likeness(loud, np.linspace(0.1, 0.9, 6), 0.5)
+    evidence, _ = certainty.distances(loud, np.linspace(0.1, 0.9, 6), 0.5)
     caution = cautions_of(loud, [evidence], 0.9)[0]
     assert caution.level == "abstain"
     assert "unlike the training cohort" in caution.text

@@ -126,7 +126,7 @@ def test_a_model_refuses_a_seizure_without_anything_ictal(model):
 def test_an_imported_model_says_what_it_cannot_tell():
     found = localize(make_cube(fs=FS), make_model(cohort_cubes(2), members=1, assured=False))
     assert found.certainty.probability is None
-    assert found.certainty.sets == found.certainty.alike == ()
+    assert found.certainty.sets == found.certainty.distances == ()
     texts = " ".join(c.text for c in found.certainty.cautions)
     for told in ("no calibration", "no plan", "one member"):
         assert told in texts

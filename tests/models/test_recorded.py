@@ -98,8 +98,8 @@ def test_noise_is_far_from_the_training_patients(model, patient):
     values = np.random.default_rng(0).normal(size=noise["features"].shape)
     noise["features"] = (noise["features"].dims, values)
     p_nez = model.predict(noise)["p_nez"].to_numpy()
-    evidence, _ = certainty.likeness(noise, p_nez, model.threshold)
-    assert evidence.unlike
+    evidence, _ = certainty.distances(noise, p_nez, model.threshold)
+    assert evidence.is_unusual
 
 
 def features_file(tmp_path, patients=5, seed=0):

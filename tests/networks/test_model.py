@@ -17,7 +17,7 @@ from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet, BCRSpec
 from epilens.networks.branch import Branch
-from epilens.networks.card import assured
+from epilens.networks.card import describe_certainty
 from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import (
     Member,
@@ -91,7 +91,7 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
     assert "Brier score 0.200 before, 0.150 after" in card
     assert "coverage 80%: p_nez up to 0.625; holds 84% of EZ contacts out of fold" in card
     assert "coverage 90%: too few patients, all contacts" in card
-    assert assured({}) == [
+    assert describe_certainty({}) == [
         "no calibration, no set of stated coverage, no distance to a training cohort"
     ]
 

@@ -94,9 +94,9 @@ def test_the_best_contact_is_chosen_at_first(opened):
 
 
 def test_what_must_be_known_stands_first(opened):
-    said = opened.page.locator("#plainly li").all_inner_texts()
+    said = opened.page.locator("#caveats li").all_inner_texts()
     assert said == list(usual().caveats)
-    top = opened.page.locator("#plainly").bounding_box()["y"]
+    top = opened.page.locator("#caveats").bounding_box()["y"]
     assert top < opened.page.locator("#ranking").bounding_box()["y"]
     analysed = opened.text("#analysed")
     for told in ("onset at 35 s of the file, annotated (onset marker)", "24 contacts", "128 Hz"):

@@ -57,6 +57,10 @@ class EpilensError(ValueError):
 
     default_code: ClassVar[str] = ""
 
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        super().__init_subclass__()
+        cls.default_code = code or cls.default_code
+
     def __init__(
         self, text: str = "", *, code: str = "", subject: str = "", found: str = "", hint: str = ""
     ):
@@ -93,76 +97,52 @@ class EpilensError(ValueError):
         return cls(**vars(reason))
 
 
-class PlanError(EpilensError):
+class PlanError(EpilensError, code="plan"):
     """A plan has an unknown key or a value that is not allowed."""
 
-    default_code = "plan"
 
-
-class DataError(EpilensError):
+class DataError(EpilensError, code="data"):
     """A dataset, a sidecar or a recording cannot be used."""
 
-    default_code = "data"
 
-
-class StorageError(DataError):
+class StorageError(DataError, code="storage"):
     """A place cannot be written: full, closed, gone, or in use; or what is there is damaged."""
 
-    default_code = "storage"
 
-
-class OnsetError(DataError):
+class OnsetError(DataError, code="onset"):
     """No seizure onset, or more than one, can be read from the events of a run."""
 
-    default_code = "onset"
 
-
-class CubeError(EpilensError):
+class CubeError(EpilensError, code="cube"):
     """A cube breaks its rules, or cannot be read."""
 
-    default_code = "cube"
 
-
-class DamagedError(CubeError):
+class DamagedError(CubeError, code="damaged"):
     """A store lacks a piece, or has one that is not as it was written."""
 
-    default_code = "damaged"
 
-
-class SplitError(EpilensError):
+class SplitError(EpilensError, code="split"):
     """A split overlaps, leaves patients out, or names unknown ones."""
 
-    default_code = "split"
 
-
-class LedgerError(EpilensError):
+class LedgerError(EpilensError, code="ledger"):
     """A ledger is incomplete, has a channel twice, or cannot be read."""
 
-    default_code = "ledger"
 
-
-class MethodError(EpilensError):
+class MethodError(EpilensError, code="method"):
     """A method cannot be fitted: too few patients, one class, packages or weights missing."""
 
-    default_code = "method"
 
-
-class WorkerError(EpilensError):
+class WorkerError(EpilensError, code="worker"):
     """A process that did a piece of the work was killed, twice."""
 
-    default_code = "worker"
 
-
-class ModelError(EpilensError):
+class ModelError(EpilensError, code="model"):
     """A model or checkpoint cannot be used."""
 
-    default_code = "model"
 
-
-class ReadingError(EpilensError):
+class ReadingError(EpilensError, code="reading"):
     """A reading cannot be saved: it is signed, somebody was faster, or it names no contact."""
-
-    default_code = "reading"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -69,10 +69,8 @@ class Onset:
         return cls(onset_s, None, "", how)
 
 
-class OutsideError(OnsetError):
+class OutsideError(OnsetError, code="onset-outside"):
     """An onset that the user typed does not lie in its recording."""
-
-    default_code = "onset-outside"
 
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}

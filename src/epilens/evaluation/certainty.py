@@ -1,4 +1,4 @@
-"""How sure a model's scores are: calibrated probability, sets of stated coverage, likeness.
+"""How sure a model's scores are: calibration, sets of stated coverage, distances.
 
 `learn_certainty` takes it from out-of-fold scores of a training cohort, `Certainty` says it of a
 new patient, and a model stores it as plain JSON (`assurance`). Imported checkpoints have none.
@@ -23,8 +23,8 @@ from epilens.evaluation.novelty import (
     KNOWN_AGAIN,
     SCORE_NAMES,
     STORED,
+    CohortDistance,
     CohortMiddle,
-    Likeness,
     cohort_middle,
     contact_keys,
     evidence_names,
@@ -89,11 +89,13 @@ class Certainty:
     summary: Literal["descriptors", "features"] = "descriptors"
     """What `evidence` summarizes: the cube's descriptors, or the contact features."""
 
-    def likeness(self, cube: xr.Dataset, p_nez: Floats, threshold: float) -> tuple[Likeness, ...]:
+    def distances(
+        self, cube: xr.Dataset, p_nez: Floats, threshold: float
+    ) -> tuple[CohortDistance, ...]:
         """Distances of a patient's evidence and scores from the cohort's."""
         return (
-            self.evidence.likeness("evidence", self._evidence_of(cube)),
-            self.scores.likeness("scores", score_summary(p_nez, threshold)),
+            self.evidence.distance_of("evidence", self._evidence_of(cube)),
+            self.scores.distance_of("scores", score_summary(p_nez, threshold)),
         )
 
     def _evidence_of(self, patient: xr.Dataset) -> Floats:

@@ -31,7 +31,7 @@ _FARTHEST = 20.0
 
 
 @dataclass(frozen=True)
-class Likeness:
+class CohortDistance:
     """Distance of a patient from the middle of the training cohort, and what causes it."""
 
     what: str
@@ -41,7 +41,7 @@ class Likeness:
     """The three numbers that stick out most, with their robust z-scores."""
 
     @property
-    def unlike(self) -> bool:
+    def is_unusual(self) -> bool:
         """Whether it is farther away than nearly all of the cohort's own patients."""
         return self.distance > self.limit
 
@@ -62,12 +62,14 @@ class CohortMiddle:
         if min(self.scale, default=1.0) <= 0:
             raise ValueError("a scale is not positive")
 
-    def likeness(self, what: str, value: Floats) -> Likeness:
+    def distance_of(self, what: str, value: Floats) -> CohortDistance:
         """A new patient's numbers beside the cohort's."""
         middle, scale = np.array(self.middle), np.array(self.scale)
         z = (value - middle) / scale
         farthest = tuple((self.names[i], float(z[i])) for i in np.argsort(-np.abs(z))[:3])
-        return Likeness(what, distance(value, middle, scale), usual_limit(self.distances), farthest)
+        return CohortDistance(
+            what, distance(value, middle, scale), usual_limit(self.distances), farthest
+        )
 
 
 def evidence_names(descriptors: Iterable[str]) -> list[str]:

@@ -118,7 +118,7 @@ class Run:
         """One row per method, seed and test patient."""
         return score(self.ledger)
 
-    def score(self) -> pd.DataFrame:
+    def summary(self) -> pd.DataFrame:
         """One row per method: patient-equal mean of every metric, and its SD over seeds."""
         return summarise(self.scores)
 
@@ -145,7 +145,7 @@ class Run:
         if not self.ledger_whole:
             return card(f"Run {self.folder.name}, not finished", {}, notes=self.caveats)
         columns = ["method", "macro_f1", "ez_f1", "auroc", "ez_auprc"]
-        table = self.score()[columns].sort_values("auroc", ascending=False)
+        table = self.summary()[columns].sort_values("auroc", ascending=False)
         facts = {"patients": len(self.setting["patients"]), "methods": len(self)}
         picture = bars(table["auroc"].tolist(), "AUROC by method, in the order of the table")
         return card(f"Run {self.folder.name}", facts, table, picture, self.caveats)
@@ -320,7 +320,7 @@ def open_run(
     Returns
     -------
     Run
-        `.score()`, `.scores` and `.ledger` are pandas frames; `run[method]` are the ledger's rows.
+        `.summary()`, `.scores` and `.ledger` are pandas frames; `run[method]` are its rows.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def open_run(
     >>> run = open_run(make_run().folder)
     >>> len(run), run.methods
     (2, ['logistic-z', 'rbf-svm'])
-    >>> run.score().set_index("method").loc["logistic-z", "seeds"].item()
+    >>> run.summary().set_index("method").loc["logistic-z", "seeds"].item()
     1
     """
     run = Run(download(folder))

@@ -65,7 +65,7 @@ _SUMMARY += ("plan_digest",)
 
 
 @dataclass(frozen=True)
-class DescribedPatient:
+class DescriptionResult:
     """Summary of a patient's cube (None: excluded), and the audit of reading and describing it."""
 
     summary: dict[str, Any] | None
@@ -73,7 +73,7 @@ class DescribedPatient:
 
 
 @dataclass(frozen=True)
-class DescribePatient(Job[DescribedPatient]):
+class DescribePatient(Job[DescriptionResult]):
     """One patient whose cube, and stores beside it, are to be written."""
 
     patient: Patient
@@ -120,11 +120,11 @@ class DescribePatient(Job[DescribedPatient]):
         """File of the cube or of a store beside it."""
         return store_path(self.out / f"{self.patient.name}{SUFFIX}", store)
 
-    def finished(self) -> DescribedPatient | None:
+    def finished(self) -> DescriptionResult | None:
         """What is stored, if no store is outdated."""
         return None if self.outdated else self._stored()
 
-    def work(self) -> DescribedPatient:
+    def work(self) -> DescriptionResult:
         """Fill the outdated stores in one pass over the recordings, and write each whole."""
         stores = [STORES[name] for name in self.outdated]
         try:
@@ -144,16 +144,16 @@ class DescribePatient(Job[DescribedPatient]):
     def _participant(self) -> dict[str, Any]:
         return participant_facts(self.patient.participant)
 
-    def _stored(self) -> DescribedPatient:
+    def _stored(self) -> DescriptionResult:
         cube = self.path("cube")
         if attributes_of(cube).get("participant") != self._participant:
             # No method is given these facts: the cube's numbers and key stay.
             save(open_cube(cube).assign_attrs(participant=self._participant), cube)
         about = {name: attributes_of(self.path(name)) for name in self.keys}
         audit = [AuditRow(**row) for attrs in about.values() for row in attrs.get("audit", ())]
-        return DescribedPatient(_summary(about["cube"]), tuple(audit))
+        return DescriptionResult(_summary(about["cube"]), tuple(audit))
 
-    def failed(self, error: Exception) -> DescribedPatient:
+    def failed(self, error: Exception) -> DescriptionResult:
         """Exclude a patient that cannot be described, with the reason; other errors are raised.
 
         One whose worker was lost keeps its stores: the next command tries again.
@@ -166,7 +166,7 @@ class DescribePatient(Job[DescribedPatient]):
         else:
             raise error
         row = AuditRow.of("patient", reason, (self.patient.name,))
-        return DescribedPatient(None, (*self.rows, row))
+        return DescriptionResult(None, (*self.rows, row))
 
 
 class _ExcludedError(Exception):
@@ -207,7 +207,9 @@ def describe_cohort(
         return _write_summary(out, described, plan)
 
 
-def _rows(part: Recordings, described: Mapping[str, JobResult[DescribedPatient]]) -> list[AuditRow]:
+def _rows(
+    part: Recordings, described: Mapping[str, JobResult[DescriptionResult]]
+) -> list[AuditRow]:
     """Audit of a dataset: of its sidecars, then of its signals."""
     of_signals = [row for p in part.patients for row in described[p.name].result.rows]
     return list(dict.fromkeys([*part.rows, *of_signals]))
@@ -319,7 +321,7 @@ def _earlier(path: Path, columns: list[str]) -> pd.DataFrame | None:
 
 
 def _write_summary(
-    out: Path, described: Mapping[str, JobResult[DescribedPatient]], plan: Plan
+    out: Path, described: Mapping[str, JobResult[DescriptionResult]], plan: Plan
 ) -> dict[str, Any]:
     """`cohort.json`: every patient of the folder, those of earlier commands too."""
     statuses = [result.status for result in described.values()]

@@ -17,7 +17,7 @@ import xarray as xr
 from epilens.core.types import Bools, Floats
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evaluation.certainty import Certainty, CoveringSet
-from epilens.evaluation.novelty import Likeness
+from epilens.evaluation.novelty import CohortDistance
 from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
 from epilens.localization.prepare import Evidence, reference_windows
@@ -56,7 +56,7 @@ class PatientCertainty:
     probability: Floats | None
     """Calibrated P(EZ), (C,)."""
     sets: tuple[ContactSet, ...]
-    alike: tuple[Likeness, ...]
+    distances: tuple[CohortDistance, ...]
     agreement: float | None
     """Mean rank correlation of the seizures."""
     cautions: tuple[Caution, ...]
@@ -73,10 +73,10 @@ def assess(
     """Certainty of the scores of a patient; `others` are only compared."""
     cube, p_nez, certainty = evidence.cube, scores.p_nez, source.certainty
     agreement = seizure_agreement(scores.per_seizure, evidence.shown)
-    alike: tuple[Likeness, ...] = ()
+    distances: tuple[CohortDistance, ...] = ()
     if certainty is not None:
-        alike = certainty.likeness(cube, p_nez, source.threshold or 0.0)
-    cautions = cautions_of(cube, alike, agreement)
+        distances = certainty.distances(cube, p_nez, source.threshold or 0.0)
+    cautions = cautions_of(cube, distances, agreement)
     cautions += _training_seizures(cube, certainty) + _odd_amplitudes(evidence)
     cautions += _cut_off(evidence) + _interrupted(evidence)
     if evidence.left_out:
@@ -88,7 +88,7 @@ def assess(
     return PatientCertainty(
         probability=None if certainty is None else certainty.calibration.probability(p_nez),
         sets=contact_sets(p_nez, () if certainty is None else certainty.sets),
-        alike=alike,
+        distances=distances,
         agreement=agreement,
         cautions=(*cautions, *_notes(evidence, source)),
     )
@@ -199,10 +199,10 @@ def seizure_spread(per_seizure: Floats, shown: Bools) -> Floats:
 
 
 def cautions_of(
-    cube: xr.Dataset, alike: Sequence[Likeness], agreement: float | None
+    cube: xr.Dataset, distances: Sequence[CohortDistance], agreement: float | None
 ) -> list[Caution]:
     """Cautions from the patient's own evidence, most severe first."""
-    cautions = [_unlike(one) for one in alike if one.unlike]
+    cautions = [_far_from_cohort(distance) for distance in distances if distance.is_unusual]
     windows = reference_windows(cube)
     usual = float(np.median(windows[windows > 0]))
     if usual < FEW_REFERENCE:
@@ -229,13 +229,14 @@ def cautions_of(
     return cautions
 
 
-def _unlike(one: Likeness) -> Caution:
+def _far_from_cohort(distance: CohortDistance) -> Caution:
     reasons = "; ".join(
-        f"{name.replace('_', ' ')} ({z:+.1f} robust SD)" for name, z in one.farthest
+        f"{name.replace('_', ' ')} ({z:+.1f} robust SD)" for name, z in distance.farthest
     )
+    verb = "is" if distance.what == "evidence" else "are"
     return Caution(
         "abstain",
-        f"The {one.what} of this patient {'is' if one.what == 'evidence' else 'are'} unlike the "
-        f"training cohort: distance from training patients {one.distance:.2f} (limit "
-        f"{one.limit:.2f}). Largest deviations: {reasons}.",
+        f"The {distance.what} of this patient {verb} unlike the training cohort: distance "
+        f"from training patients {distance.distance:.2f} (limit {distance.limit:.2f}). "
+        f"Largest deviations: {reasons}.",
     )

@@ -25,7 +25,12 @@ from epilens.localization.compatibility import (
 )
 from epilens.localization.feature_notes import feature_cautions
 from epilens.methods import METHODS, Method, Training
-from epilens.networks.card import assured, made_of, reached, reads
+from epilens.networks.card import (
+    describe_certainty,
+    describe_input,
+    describe_members,
+    describe_performance,
+)
 from epilens.networks.explanation import Explanation
 from epilens.networks.kinds import KINDS
 from epilens.networks.model import Model, model_folder, open_model
@@ -95,14 +100,16 @@ class ModelSource:
         about, model = self.model.about, self.model
         cohort = about.get("cohort", {})
         return [
-            *made_of({"kind": model.kind, "members": model.members, "weight": model.weight}),
+            *describe_members(
+                {"kind": model.kind, "members": model.members, "weight": model.weight}
+            ),
             ("flagged as EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
-            ("trained on", reads(model.kind, model.descriptors)),
+            ("trained on", describe_input(model.kind, model.descriptors)),
             *([("plan", _plan_of(about))] if self.store == "cube" else []),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
-            *(("how good", line) for line in reached(about)),
-            *(("how sure", line) for line in assured(model.assurance)),
+            *(("how good", line) for line in describe_performance(about)),
+            *(("how sure", line) for line in describe_certainty(model.assurance)),
             *(("note", str(note)) for note in about.get("notes", [])),
         ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -190,26 +190,30 @@ def fit_fragility(settings: Fragility, training: Training) -> Scorer:
     return Scorer(p_nez, notes={"not_stable": not_stable})
 
 
-def _row(name: str, title: str, settings: Fragility) -> Method:
-    return Method(
-        name=name,
-        title=title,
-        input="signals",
-        reference="Li et al. 2017, 2021",
-        fitter=fit_fragility,
-        settings=settings,
-        sections=("fragility",),
-        training_free=True,
-        seeded=False,
-    )
-
+FRAGILITY = Method(
+    name="fragility",
+    title="Neural fragility",
+    input="signals",
+    reference="Li et al. 2017, 2021",
+    fitter=fit_fragility,
+    settings=Fragility(),
+    sections=("fragility",),
+    training_free=True,
+    seeded=False,
+)
 
 ENTRIES = (
-    _row("fragility", "Neural fragility", Fragility()),
-    _row("fragility/unit", "Neural fragility: unit circle", Fragility(changes={"radius": 1.0})),
-    _row(
-        "fragility/common-average",
-        "Neural fragility: common average",
-        Fragility(changes={"reference": "common-average"}),
+    FRAGILITY,
+    replace(
+        FRAGILITY,
+        name="fragility/unit",
+        title="Neural fragility: unit circle",
+        settings=Fragility(changes={"radius": 1.0}),
+    ),
+    replace(
+        FRAGILITY,
+        name="fragility/common-average",
+        title="Neural fragility: common average",
+        settings=Fragility(changes={"reference": "common-average"}),
     ),
 )

@@ -21,20 +21,20 @@ def card(tree: Mapping[str, Any]) -> str:
         "**For research, not for diagnosis.**",
         "",
         *(_SIMULATED if about.get("simulated") else ()),
-        *(f"- {what}: {text}" for what, text in made_of(tree)),
+        *(f"- {what}: {text}" for what, text in describe_members(tree)),
         f"- called EZ where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
-        f"- trained on the {reads(tree['kind'], tree['descriptors'])}",
+        f"- trained on the {describe_input(tree['kind'], tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
         *(f"- training cohort, {key}: {value}" for key, value in cohort.items()),
-        *(f"- {line}" for line in reached(about)),
-        *(f"- {line}" for line in assured(tree.get("assurance", {}))),
+        *(f"- {line}" for line in describe_performance(about)),
+        *(f"- {line}" for line in describe_certainty(tree.get("assurance", {}))),
         *(f"- note: {note}" for note in about.get("notes", [])),
     ]
     return "\n".join(lines) + "\n"
 
 
-def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_members(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Members of a model, and how their parts are fused, as (title, text)."""
     kind = KINDS[tree["kind"]]
     lines = [("members", f"{len(tree['members'])} ({kind.over}), each {kind.member}")]
@@ -45,14 +45,14 @@ def made_of(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def reads(kind: str, descriptors: Sequence[str]) -> str:
+def describe_input(kind: str, descriptors: Sequence[str]) -> str:
     """What the scores of a model are computed from."""
     if KINDS[kind].input == "features":
         return "33 contact features of each seizure"
     return f"descriptors: {which_descriptors(descriptors)}"
 
 
-def reached(about: Mapping[str, Any]) -> list[str]:
+def describe_performance(about: Mapping[str, Any]) -> list[str]:
     """How good the model was: on patients of no part in its development, then out of fold."""
     external, crossed = about.get("external"), about.get("out_of_fold")
     titles = (
@@ -67,7 +67,7 @@ def reached(about: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def assured(assurance: Mapping[str, Any]) -> list[str]:
+def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
     """What a model knows about how sure it is, one line each."""
     if not assurance:
         return ["no calibration, no set of stated coverage, no distance to a training cohort"]

@@ -32,7 +32,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "patient": localized.patient,
         "about": _about(localized.about),
         **_how_sure(localized.certainty),
-        "plainly": [visible(sentence) for sentence in localized.caveats],
+        "caveats": [visible(sentence) for sentence in localized.caveats],
         "analysed": _analysed(localized.analysed),
         "k": localized.k,
         "seizures": [_seizure(facts) for facts in localized.seizures],
@@ -71,7 +71,7 @@ def _about(about: About) -> dict[str, Any]:
         "isModel": about.is_model,
         "simulated": about.simulated,
         "trainedOnSimulated": about.trained_on_simulated,
-        "locked": None if about.threshold is None else _round(1 - about.threshold),
+        "threshold": None if about.threshold is None else _round(1 - about.threshold),
         "card": [[visible(key), visible(value)] for key, value in about.card],
         "plan": about.plan_digest,
     }
@@ -86,9 +86,9 @@ def _how_sure(certainty: PatientCertainty) -> dict[str, Any]:
             {"coverage": s.coverage, "reached": _round(s.reached), "size": int(s.holds.sum())}
             for s in certainty.sets
         ],
-        "alike": [
-            {"what": a.what, "distance": _round(a.distance), "limit": _round(a.limit)}
-            for a in certainty.alike
+        "distances": [
+            {"what": d.what, "distance": _round(d.distance), "limit": _round(d.limit)}
+            for d in certainty.distances
         ],
     }
 

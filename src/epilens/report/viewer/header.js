@@ -10,7 +10,7 @@ function buildHeader() {
     ['Flagged signals', String(contacts.filter((c) => c.quality !== 'good').length)],
   ];
   for (const one of data.sets) facts.push([`${percent(one.coverage)} set`, `${one.size} of ${C} contacts (contained ${percent(one.reached)} of the EZ in cross-validation)`]);
-  for (const one of data.alike) facts.push([`Distance from training patients: ${one.what}`, `${number(one.distance, 1)} (limit ${number(one.limit, 1)})`]);
+  for (const one of data.distances) facts.push([`Distance from training patients: ${one.what}`, `${number(one.distance, 1)} (limit ${number(one.limit, 1)})`]);
   const grave = data.cautions.filter((caution) => caution.level === 'abstain');
   const others = data.cautions.filter((caution) => caution.level !== 'abstain');
   // `epilens view` and `review` have an index above their pages; a file has none.
@@ -21,7 +21,7 @@ function buildHeader() {
       el('p', {}, `Contacts ranked by how much they look like the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),
     about.simulated ? el('p', { class: 'simulated' }, 'This patient is simulated: nothing on this page is clinical evidence.') : null,
     about.trainedOnSimulated ? el('p', { class: 'simulated' }, 'The model was trained on simulated patients: its scores are not clinical evidence.') : null,
-    el('ul', { class: 'plainly', id: 'plainly' }, ...data.plainly.map((sentence) => el('li', {}, sentence))),
+    el('ul', { class: 'caveats', id: 'caveats' }, ...data.caveats.map((sentence) => el('li', {}, sentence))),
     el('dl', { class: 'facts header-facts' }, ...facts.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value)))),
     others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, one.text))) : null);
 }

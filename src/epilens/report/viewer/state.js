@@ -6,7 +6,7 @@ const C = contacts.length;
 const byRank = contacts.map((_, i) => i).sort((a, b) => contacts[a].rank - contacts[b].rank);
 const byShaft = contacts.map((_, i) => i).sort((a, b) => compareNames(contacts[a], contacts[b]));
 
-const locked = data.about.locked;
+const locked = data.about.threshold;
 // Scores of a training-free method only rank: places are shown, never a number between 0 and 1.
 const ranksOnly = !data.about.isModel;
 // Where scores only rank, the slider marks the leading contacts, at first the top K.
