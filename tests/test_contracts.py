@@ -51,7 +51,12 @@ def test_a_plan_s_methods_say_which_stores_they_read():
 @pytest.mark.parametrize("check", METHOD_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", FITTED)
 def test_a_method_keeps_the_contract(check, name, trial):
-    check(trial(name))
+    tried = trial(name)
+    before = len(tried.confirmed)
+    check(tried)
+    confirmed = tried.confirmed[before:]
+    applies_to_some = ("keeps_what_chose_its_threshold", "survives_storage")
+    assert confirmed or check.__name__ in applies_to_some, "the check expects something"
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -105,5 +105,6 @@ def test_electrodes_and_a_resection_reach_the_runs_of_a_review(tmp_path):
     assert type(spec).model_validate_json(spec.model_dump_json(by_alias=True)) == spec
     with pytest.raises(DataError, match="expected one patient for --electrodes"):
         open_session([case("P1"), case("P2")], tmp_path / "out", facts=facts)
-    with pytest.raises(DataError, match="expected a file that can be read, found none"):
+    with pytest.raises(DataError) as refused:
         PatientFacts.of(tmp_path / "gone.tsv", "", None)
+    assert refused.value.code == "file-unreadable"

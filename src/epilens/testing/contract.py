@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
@@ -53,6 +53,8 @@ class Trial:
 
     method: Method
     plan: Plan = QUICK
+    confirmed: list[str] = field(default_factory=list)
+    """What was expected and found, so far."""
 
     @property
     def patients(self) -> tuple[xr.Dataset, ...]:
@@ -78,6 +80,7 @@ class Trial:
     def expect(self, condition: object, expected: str, found: str) -> None:
         """Fail with the grammar of all messages."""
         assert condition, f"{self.method.name}: expected {expected}, found {found}"
+        self.confirmed.append(expected)
 
 
 def says_what_it_is(trial: Trial) -> None:
