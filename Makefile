@@ -1,37 +1,46 @@
 # Two commands do all the set-up on a machine with Python 3.11, make and git: `make demo`, `make test`.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
+DEVELOPMENT := $(VENV)/.ready-development
 DEMO ?= demo-output
+FREEZE = .lock-venv/bin/python -m pip freeze --all --exclude epilens --exclude pip | sed -e 's/^torch==.*/torch==2.13.0/'
 
-.PHONY: help install demo test browser lint check audit bench docs build changelog lock clean
+.PHONY: help install demo test browser lint check audit bench docs build size changelog lock clean
 
 help:
 	@echo "make demo    simulate a cohort and run the main job on it (results in $(DEMO)/)"
 	@echo "make test    the whole test suite"
-	@echo "make install the environment alone: $(VENV), locked versions"
+	@echo "make install the environment alone: $(VENV), locked versions of what the demo needs"
 	@echo "make check   lint, types, spelling, known vulnerabilities, tests"
 	@echo "make audit   known vulnerabilities of the locked packages"
 	@echo "make bench   speed and memory, as ratios measured in one run"
 	@echo "make docs    the documentation as HTML in site/"
 	@echo "make build   wheel and sdist in dist/"
+	@echo "make size    megabytes of the base installation, in an environment of its own"
 	@echo "make changelog  collect changes/*.md into CHANGELOG.md, under the package's version"
-	@echo "make lock    resolve the ranges of pyproject.toml anew and write requirements.lock"
+	@echo "make lock    resolve the ranges of pyproject.toml again and write both lock files"
 
-# The stamp is written last, so an interrupted installation is done again.
+# Stamps are written last, so an interrupted installation is done again. Python compiles a module when it is first
+# imported: most modules of the packages never are.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --no-compile -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(READY)
+
+$(DEVELOPMENT): $(READY) requirements-dev.lock
+	$(PIP) --no-compile -r requirements.lock -r requirements-dev.lock
+	@touch $(DEVELOPMENT)
 
 install: $(READY)
 
 demo: $(READY)
 	$(BIN)/epilens demo --out $(DEMO)
 
-test: $(READY) browser
+test: $(DEVELOPMENT) browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The page of a localized patient is tested in a real browser; without one, these tests are skipped.
@@ -40,7 +49,7 @@ browser:
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) > /dev/null 2>&1 \
 	  || echo "no Chromium, and it cannot be installed here: the browser tests will be skipped"
 
-lint: $(READY)
+lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/ty check
@@ -51,14 +60,14 @@ check: lint
 	$(MAKE) test
 
 # Asks a service; without a network it says that nothing could be checked.
-audit: $(READY)
+audit: $(DEVELOPMENT)
 	@$(BIN)/python -m benchmarks.vulnerabilities
 
-bench: $(READY)
+bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks
 
 # Tutorials are executed while the pages are made; what they write stays in build/.
-docs: $(READY)
+docs: $(DEVELOPMENT)
 	$(BIN)/python -m tools.decisions docs/decisions.md
 	rm -rf build/tutorials && mkdir -p $(addprefix build/tutorials/,demo own patient method)
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$$PYTHONPATH" $(BIN)/mkdocs build --strict --quiet
@@ -70,17 +79,26 @@ build: $(READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
 
-changelog: $(READY)
+changelog: $(DEVELOPMENT)
 	$(BIN)/python changes/collect.py
 
-# torch is pinned by hand: with a range, pip would choose a build with gigabytes of CUDA.
+# Without cache and lock, as `pip install epilens` does it.
+size: build
+	rm -rf build/size && $(PYTHON) -m venv build/size
+	build/size/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock dist/*.whl
+	@echo "base installation: $$(du -sm build/size/lib/python3*/site-packages | cut -f1) MB"
+
+# torch is pinned by hand: with a range, pip would choose a build with gigabytes of CUDA. The runtime lock has what the
+# demo needs, with the tools of an editable installation; the other has what development adds.
 lock:
 	rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv
-	.lock-venv/bin/python -m pip install --quiet torch==2.13.0
-	.lock-venv/bin/python -m pip install --quiet ".[dev,fetch,formats]"
-	echo "# Exact versions of everything; written by 'make lock'." > requirements.lock
-	.lock-venv/bin/python -m pip freeze --all --exclude epilens --exclude pip | sed -e 's/^torch==.*/torch==2.13.0/' >> requirements.lock
+	.lock-venv/bin/python -m pip install --quiet torch==2.13.0 editables hatchling ".[brain,cohort,networks]"
+	echo "# Exact versions of what the demo needs; written by 'make lock'." > requirements.lock
+	$(FREEZE) >> requirements.lock
+	.lock-venv/bin/python -m pip install --quiet --constraint requirements.lock ".[dev]"
+	echo "# Exact versions of what development adds to requirements.lock; written by 'make lock'." > requirements-dev.lock
+	$(FREEZE) | grep -vxFf requirements.lock >> requirements-dev.lock
 	rm -rf .lock-venv
 
 clean:
-	rm -rf $(VENV) $(DEMO) site dist .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEMO) build site dist .pytest_cache .ruff_cache

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-LOCK = Path(__file__).parents[1] / "requirements.lock"
+ROOT = Path(__file__).parents[1]
+LOCKS = ("requirements.lock", "requirements-dev.lock")
 COMMAND = (sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip", "--format", "json")
 
 
@@ -44,7 +45,8 @@ def judge(packages: Sequence[dict[str, Any]] | None) -> tuple[str, int]:
 
 
 def main() -> int:
-    text, code = judge(look_up([*COMMAND, "--requirement", str(LOCK)]))
+    locks = [part for lock in LOCKS for part in ("--requirement", str(ROOT / lock))]
+    text, code = judge(look_up([*COMMAND, *locks]))
     print(text)
     return code
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from epilens.core.errors import MethodError
+from epilens.core.errors import MethodError, PackageError
 from epilens.core.provenance import digest_of
 from epilens.evidence.cube import blind
 from epilens.methods import METHODS, Training, stores_of
@@ -86,9 +88,16 @@ def test_the_history_tells_every_epoch_and_which_was_kept(name, trial):
 
 
 def test_a_missing_package_is_named(monkeypatch, patients):
-    monkeypatch.setattr("epilens.methods.find_spec", lambda name: None)
-    with pytest.raises(MethodError, match=r"transformers is not\s+installed.*epilens\[raw\]"):
-        METHODS["clap"].fit(Training(patients[:2], patients[2:3], 0, QUICK))
+    extras = {"clap": ("transformers", "raw"), "prq": ("torch", "networks")}
+    extras |= {"bcr": ("numba", "networks"), "lens": ("sklearn", "cohort")}
+    for method, (package, extra) in extras.items():
+        with monkeypatch.context() as blocked:
+            blocked.setitem(sys.modules, package, None)
+            sentence = (
+                rf"{method}: expected the package {package}, found none.*'epilens\[{extra}\]'"
+            )
+            with pytest.raises(PackageError, match=sentence):
+                METHODS[method].fit(Training(patients[:2], patients[2:3], 0, QUICK))
 
 
 def test_patients_with_other_descriptors_are_not_mixed(patients):

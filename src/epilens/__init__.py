@@ -79,7 +79,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'epilens' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    try:
+        return getattr(import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from epilens.core.extras import explain_import_error
+
+        raise explain_import_error(f"epilens.{name}", error) from error
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from epilens.core.errors import EpilensError
+from epilens.core.extras import explain_import_error
 from epilens.io.os_errors import explain_os_error
 from epilens.io.urls import with_urls, without_secrets
 
@@ -73,6 +74,10 @@ def _errors(arguments: Sequence[str], debug: bool) -> Generator[None]:
         text = "expected somebody to read the output, found it closed. Files that were written"
         _fail(f"epilens: {text} are whole.", 2, debug)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError):
+            error = explain_import_error("epilens", error)
+            if isinstance(error, EpilensError):
+                _fail(str(error), 2, debug)
         if sentence := explain_os_error(error, getattr(error, "filename", None) or "output"):
             _silence()
             _fail(f"epilens: {sentence}", 2, debug)

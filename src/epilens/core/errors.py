@@ -137,6 +137,10 @@ class WorkerError(EpilensError, code="worker"):
     """A process that did a piece of the work was killed, twice."""
 
 
+class PackageError(EpilensError, code="package"):
+    """A package that is not in the base installation is missing."""
+
+
 class ModelError(EpilensError, code="model"):
     """A model or checkpoint cannot be used."""
 

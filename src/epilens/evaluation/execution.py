@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -16,6 +16,7 @@ import xarray as xr
 
 from epilens.compute.jobs import Job
 from epilens.core.errors import LedgerError
+from epilens.core.extras import missing
 from epilens.core.provenance import digest_of
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import with_thresholds
@@ -105,16 +106,20 @@ def as_jobs(cells: Sequence[Cell]) -> list[Cell]:
 @contextmanager
 def one_thread() -> Generator[None]:
     """Use one thread for torch and for NumPy: the number of threads can change the last bits."""
-    import torch
     from threadpoolctl import threadpool_limits
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
+    with threadpool_limits(1):
+        if missing("torch"):
             yield
-    finally:
-        torch.set_num_threads(before)
+            return
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 @lru_cache(maxsize=256)
@@ -181,7 +186,16 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Versions of the packages that compute; others may round differently."""
     packages = ("epilens", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
-    return {name: version(name) for name in packages}
+    installed = {name: _version(name) for name in packages}
+    return {name: text for name, text in installed.items() if text}
+
+
+def _version(package: str) -> str:
+    """Version of a package; empty if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, selected_threshold
 from epilens.core.errors import LedgerError
+from epilens.core.extras import require
 from epilens.io.outputs import write_bytes_atomically
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
@@ -77,6 +78,7 @@ def _check_leaks(ledger: pd.DataFrame, who: str) -> None:
 
 def write_ledger(ledger: pd.DataFrame, path: str | Path) -> Path:
     """Check a ledger and write it atomically as parquet."""
+    require(str(path), "pyarrow")
     content = io.BytesIO()
     check_ledger(ledger, str(path)).to_parquet(content, index=False, write_page_checksum=True)
     return write_bytes_atomically(path, content.getvalue())
@@ -86,6 +88,7 @@ def read_ledger(path: str | Path) -> pd.DataFrame:
     """Read and check a ledger."""
     if not Path(path).exists():
         raise LedgerError(f"{path}: expected a ledger, found nothing. Make it with `epilens run`.")
+    require(str(path), "pyarrow")
     try:
         ledger = pd.read_parquet(path, page_checksum_verification=True)
     except Exception as error:  # pyarrow raises many kinds for a damaged file

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from epilens.core.errors import PlanError, did_you_mean
+from epilens.core.extras import package_error
 from epilens.evidence.descriptors import DESCRIPTORS
 from epilens.methods import METHODS
 from epilens.networks.raw.pretrained import FILES
@@ -31,7 +32,7 @@ def lacking(plan: Plan) -> list[str]:
     for name in plan.methods:
         method = METHODS[name]
         if package := method.missing():
-            sentences.append(f"{name} needs the package {package}, which is not installed.")
+            sentences.append(str(package_error(name, package)))
         folder = Path(plan.baselines.pretrained) / method.pretrained
         gone = [file for file in FILES if not (folder / file).is_file()]
         if method.pretrained and gone:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from epilens.compute.jobs import run_jobs
 from epilens.core.errors import CubeError, LedgerError, PlanError
+from epilens.core.extras import require
 from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.novelty import check_apart
@@ -88,6 +89,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     ...     len(Run(folder))
     1
     """
+    require("run", "pyarrow")
     runtime = runtime or Runtime()
     methods = [METHODS[name] for name in runtime.only or plan.methods]
     members = labelled(cohort)

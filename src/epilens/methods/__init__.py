@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ import xarray as xr
 
 from epilens.core.decisions import selected_threshold
 from epilens.core.errors import MethodError
+from epilens.core.extras import missing, require
 from epilens.core.provenance import digest_of, resolve
 from epilens.core.registry import Origin, Registry
 from epilens.plan import SHAFT, Plan
@@ -122,11 +122,7 @@ class Method:
                 f"{self.name}: expected a method that is fitted, found one that is fused from "
                 f"{' and '.join(self.parts)}. Fit these."
             )
-        if gone := self.missing():
-            raise MethodError(
-                f"{self.name}: expected the packages {', '.join(self.requires)}, {gone} is not "
-                "installed. Install them with `pip install 'epilens[raw]'`."
-            )
+        require(self.name, *self.requires)
         if not self.training_free:
             _check_partition(self.name, "fit", training.fit, least=2)
             _check_partition(self.name, "validation", training.validation, least=1)
@@ -141,7 +137,7 @@ class Method:
 
     def missing(self) -> str:
         """The first required package that is not installed."""
-        return next((name for name in self.requires if find_spec(name) is None), "")
+        return missing(*self.requires)
 
 
 def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least: int) -> None:

@@ -94,7 +94,17 @@ def fit_classifier(settings: Classifier, training: Training) -> Scorer:
 
 
 def _row(name: str, title: str, settings: Classifier, seeded: bool = True) -> Method:
-    return Method(name, title, "cube", "the paper", fit_classifier, settings, seeded=seeded)
+    package = settings.estimator.partition(":")[0].partition(".")[0]
+    return Method(
+        name,
+        title,
+        "cube",
+        "the paper",
+        fit_classifier,
+        settings,
+        requires=tuple(dict.fromkeys(("sklearn", package))),
+        seeded=seeded,
+    )
 
 
 def _both(name: str, title: str, z: str, settings: Classifier, seeded: bool) -> Iterator[Method]:

@@ -158,6 +158,7 @@ ENTRIES = (
         fitter=fit_control,
         settings=_settings("DeepSets", hidden=96, embedded=64, dropout=0.15),
         sections=("baselines",),
+        requires=("torch",),
     ),
     Method(
         name="mlp-rank",
@@ -167,6 +168,7 @@ ENTRIES = (
         fitter=fit_control,
         settings=_settings("RankedMLP", hidden=96, dropout=0.15),
         sections=("baselines",),
+        requires=("torch",),
     ),
     Method(
         name="rich/hybrid",
@@ -178,5 +180,6 @@ ENTRIES = (
             "Hybrid", convolutions=((16, 15, 4), (32, 9, 4)), hidden=96, dropout=0.15
         ),
         sections=("baselines", "traces"),
+        requires=("torch",),
     ),
 )

@@ -70,7 +70,16 @@ def _rows(settings: Mapping[str, Any], rows: Sequence[Ablation]) -> Iterator[Met
     for name, title, reference, changes in rows:
         encoder = settings["encoder"] | changes.get("encoder", {})
         changed = {**settings, **changes, "encoder": encoder}
-        yield Method(name, title, "cube", reference, fit_branch, changed, sections=("training",))
+        yield Method(
+            name,
+            title,
+            "cube",
+            reference,
+            fit_branch,
+            changed,
+            sections=("training",),
+            requires=("torch", "numba"),
+        )
 
 
 _TABLE, _QUANTILES, _RELEASED = "component ablation table", "quantile table", "released code"

@@ -101,7 +101,7 @@ def _row(name: str, title: str, settings: SingleChannel) -> Method:
         fitter=fit_single_channel,
         settings=settings,
         sections=("baselines", "traces"),
-        requires=("transformers",) if settings.pretrained else (),
+        requires=("torch", "transformers") if settings.pretrained else ("torch",),
         pretrained=settings.pretrained,
     )
 

@@ -172,7 +172,16 @@ def fit_residual(settings: Residual, training: Training) -> Scorer:
 
 def _row(name: str, title: str, fitter: Any, settings: MoreColumns | Residual) -> Method:
     reference = "the paper, Discussion"
-    return Method(name, title, "signals", reference, fitter, settings, seeded=False)
+    return Method(
+        name,
+        title,
+        "signals",
+        reference,
+        fitter,
+        settings,
+        requires=("sklearn",),
+        seeded=False,
+    )
 
 
 LOGISTIC = Classifier(

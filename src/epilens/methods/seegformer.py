@@ -199,5 +199,6 @@ ENTRIES = (
             folds=4,
         ),
         sections=("baselines", "traces"),
+        requires=("torch",),
     ),
 )

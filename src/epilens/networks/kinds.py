@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from epilens.core.decisions import fuse_scores
+from epilens.core.extras import explain_import_error
 from epilens.core.provenance import resolve
 from epilens.core.registry import Registry
 from epilens.core.types import Floats
@@ -34,7 +35,10 @@ class ModelPart:
     @property
     def opener(self) -> type[Predictor]:
         """The class."""
-        return resolve(self.predictor)
+        try:
+            return resolve(self.predictor)
+        except ModuleNotFoundError as error:
+            raise explain_import_error(f"a model with {self.title}", error) from error
 
 
 @dataclass(frozen=True)

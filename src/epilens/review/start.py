@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from epilens.core.errors import EpilensError
 from epilens.core.glossary import REVIEW_TERMS, explain
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
@@ -72,10 +70,6 @@ def review(
     facts: PatientFacts | None = None,
 ) -> None:
     """Serve until the user stops it; only one process may use the folder at a time."""
-    if find_spec("tsdownsample") is None:
-        raise EpilensError(
-            "review: expected the package tsdownsample, found none. Install epilens[review]."
-        )
     session = open_session(cases, out, models, facts)
     with lock_folder(session.out):
         make_review(session, port).serve(echo)
