@@ -3,7 +3,7 @@
 Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
 several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning
 [FOLDER]` trains networks with changed settings; `fuzz [--inputs N]` damages inputs of every reader
-and resumes where it stopped; `standing RUN COHORT` looks at a finished run on a simulated cohort;
+and resumes where it stopped; `cohort_results RUN COHORT …` compares methods on simulated cohorts;
 `kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]` measures workers and
 extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks for growth; `faults`
 kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]` compares onset zones and
@@ -22,12 +22,12 @@ from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking", "contact_features")
-LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "standing")
+LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "cohort_results")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
 LONG += ("onset_check", "background", "plausibility", "recorded_candidates", "sensitivity")
-WITH_ARGUMENTS = ("fuzz", "real", "learning", "standing", "kills", "scale", "soak")
+WITH_ARGUMENTS = ("fuzz", "real", "learning", "kills", "scale", "soak")
 WITH_ARGUMENTS += ("labels", "transfer", "background", "plausibility", "sensitivity")
-WITH_ARGUMENTS += ("recorded_candidates",)
+WITH_ARGUMENTS += ("recorded_candidates", "cohort_results")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 
