@@ -67,6 +67,7 @@ def test_the_cohort_table_counts_the_seizures_that_the_pages_show(tiny, tmp_path
     assert seizures == {name: cube.sizes["seizure"] for name, cube in described.items()}
     assert summary["total"]["seizures"] == summary["centers"][0]["seizures"] == 3
     assert [r["why"] for r in summary["excluded"] if "repeats the signal" in r["why"]]
+    assert [row["what"] for row in summary["noted"]].count("dataset") == 1
 
 
 def test_true_onset_zones_are_read_from_the_truth_of_every_center(tiny):

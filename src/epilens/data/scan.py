@@ -116,7 +116,7 @@ class Scan:
     def _note_dataset(self) -> None:
         if note := self.dataset.note:
             note = Note(note) if isinstance(note, str) else note
-            self.rows.append(AuditRow.of("dataset", note, effect="noted"))
+            self._add([AuditRow.of("dataset", note, effect="noted")])
 
     def _included(self, name: str) -> Patient | None:
         """A patient, or None with an audit row."""
