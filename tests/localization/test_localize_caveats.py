@@ -10,7 +10,6 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient
 
 from epilens.localization.caveats import (
     describe_performance,
-    describe_probability,
     describe_resection,
     describe_sets,
 )
@@ -51,12 +50,6 @@ def test_a_set_that_holds_nearly_all_contacts_is_told(held, told):
         assert lines == [
             f"The ranking excludes almost nothing here: the 80% set contains {held} of 20 contacts."
         ]
-
-
-def test_probabilities_that_are_all_low_are_told():
-    (line,) = describe_probability(np.array([0.1, 0.34]))
-    assert line.endswith("the highest probability is 34%.")
-    assert describe_probability(np.array([0.1, 0.5])) == describe_probability(None) == []
 
 
 def test_a_blind_pick_stands_beside_the_resection():

@@ -41,7 +41,7 @@ def test_the_sentence_of_the_issue():
     timing.at_s[:3, 0, HIGH_GAMMA] = 2.0
     timing.strength[:3, 0, HIGH_GAMMA] = [2.9, 3.1, 3.4]
     assert describe_deviations(0, timing, np.ones((4, 5), bool)) == [
-        "High-gamma power rises 3.1 SD above its own pre-onset level at +2 s, 4 s before the "
+        "High-gamma power rises 3.1 SD above its own baseline at +2 s, 4 s before the "
         "median contact, in 3 of 4 seizures."
     ]
 
@@ -56,7 +56,7 @@ def test_falls_and_late_contacts_are_told_as_such():
     there[3] = False
     (sentence,) = describe_deviations(1, timing, there)
     assert sentence == (
-        "Line length falls far below its own pre-onset level (more than 10 SD) at +9 s, 12 s after "
+        "Line length falls far below its own baseline (more than 10 SD) at +9 s, 12 s after "
         "the median contact, in 1 of 3 seizures."
     )
 
@@ -67,8 +67,8 @@ def test_rises_and_falls_are_never_mixed():
     timing.strength[:, 0, LINE_LENGTH] = [6.0, -4.0, 8.0]
     timing.at_s[:, 0, LINE_LENGTH] = [3.0, -0.4, 5.0]
     assert describe_deviations(0, timing, np.ones((3, 5), bool)) == [
-        "Line length rises 7.0 SD above its own pre-onset level at +4 s in seizures 1 and 3 and "
-        "falls 4.0 SD below its own pre-onset level at onset in seizure 2: its 3 seizures differ."
+        "Line length rises 7.0 SD above its own baseline at +4 s in seizures 1 and 3 and "
+        "falls 4.0 SD below its own baseline at onset in seizure 2: its 3 seizures differ."
     ]
 
 
@@ -104,13 +104,13 @@ def test_a_contact_alone_is_compared_with_nobody():
     timing.strength[0, 2, LINE_LENGTH] = 5000
     (sentence,) = describe_deviations(2, timing, np.ones((1, 5), bool))
     assert "median contact" not in sentence
-    assert "far above its own pre-onset level (more than 10 SD)" in sentence
+    assert "far above its own baseline (more than 10 SD)" in sentence
     assert sentence.endswith("in 1 of 1 seizure.")
 
 
 def test_a_contact_without_deviation_is_told_too():
     assert describe_deviations(0, quiet(), np.ones((4, 5), bool)) == [
-        "No descriptor leaves its own pre-onset level by 3 SD for 3 windows in a row in any of its "
+        "No descriptor leaves its own baseline by 3 SD for 3 windows in a row in any of its "
         "4 seizures."
     ]
 

@@ -94,10 +94,11 @@ def test_the_best_contact_is_chosen_at_first(opened):
 
 
 def test_what_must_be_known_stands_first(opened):
-    said = opened.page.locator("#caveats li").all_inner_texts()
-    assert said == list(usual().caveats)
-    top = opened.page.locator("#caveats").bounding_box()["y"]
-    assert top < opened.page.locator("#ranking").bounding_box()["y"]
+    assert opened.page.locator("#summary p").all_inner_texts() == list(usual().summary)
+    assert opened.page.locator("#caveats li").all_inner_texts() == list(usual().caveats)
+    places = [f"#{part}" for part in ("summary", "caveats", "ranking")]
+    tops = [opened.page.locator(place).bounding_box()["y"] for place in places]
+    assert tops == sorted(tops)
     analysed = opened.text("#analysed")
     for told in ("onset at 35 s of the file, annotated (onset marker)", "24 contacts", "128 Hz"):
         assert told in analysed
@@ -149,7 +150,7 @@ def test_a_method_without_training_shows_places_and_no_scores(browser, folder):
         assert "score" not in tab.text(place).lower()
     tab.page.locator("#cut").fill("3")
     assert tab.page.locator("#ranking .flagged").count() == 3
-    assert "3 leading contacts marked" in tab.text("#cut-note")
+    assert "3 top-ranked contacts marked" in tab.text("#cut-note")
     assert tab.problems == []
     tab.page.close()
 
@@ -222,10 +223,10 @@ def test_the_threshold_moves_the_display_and_not_the_decision(opened):
     locked = 1 - usual().about.threshold
     flagged = opened.page.locator("#ranking .flagged").count()
     assert flagged == sum(d == "EZ" for d in usual().decisions)
-    assert "(locked)" in opened.text("#cut-note")
+    assert "(fixed in training)" in opened.text("#cut-note")
     opened.page.locator("#cut").fill("0.05")
     assert opened.page.locator("#ranking .flagged").count() == 24
-    assert f"locked at {locked:.3f}, unchanged" in opened.text("#cut-note")
+    assert f"decisions still use {locked:.3f}" in opened.text("#cut-note")
     assert opened.page.locator(".dot.is-flagged").count() == 24
     opened.page.locator("h1").click()
     opened.page.keyboard.press("r")
@@ -270,7 +271,7 @@ def test_the_keyboard_alone_is_enough(opened):
     assert opened.text(CHOSEN) == ranked()[1]
     page.locator("#cut").focus()
     page.keyboard.press("ArrowLeft")
-    assert "unchanged" in opened.text("#cut-note")
+    assert "decisions still use" in opened.text("#cut-note")
 
 
 def test_exporting(opened, tmp_path):
@@ -331,7 +332,7 @@ def test_time_zoom_shows_fast_activity_of_all_contacts(opened):
     canvas.focus()
     page.keyboard.press("-")
     page.keyboard.press("ArrowLeft")
-    page.locator("#strips-tools").get_by_role("button", name="All that there is").click()
+    page.locator("#strips-tools").get_by_role("button", name="Whole interval").click()
     assert canvas.screenshot() == seen[0]
     page.locator("#strips-tools").get_by_text("S2").click()
     assert canvas.screenshot() != seen[0]
@@ -421,7 +422,7 @@ def test_keys_work_after_the_slider_and_nothing_moves_with_it(opened):
     page.keyboard.press("j")
     assert opened.text(CHOSEN) == ranked()[1]
     page.keyboard.press("r")
-    assert "(locked)" in opened.text("#cut-note")
+    assert "(fixed in training)" in opened.text("#cut-note")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
 
@@ -532,7 +533,7 @@ def test_hostile_names_show_as_text(browser, folder):
         page.locator(".dot circle").nth(index).hover()
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
-    assert "no threshold is locked" in tab.text("#cut-note")
+    assert "there is no decision threshold" in tab.text("#cut-note")
     with page.expect_download() as download:
         page.locator("#export").click()
     names = [line.split("\t")[0] for line in download.value.path().read_text("utf-8").splitlines()]

@@ -14,7 +14,7 @@ GLOSSARY: Mapping[str, str] = {
     "the letters of their names.",
     "Onset": "The time at which a seizure begins, annotated by a person or suggested by the "
     "program.",
-    "Pre-onset level": "A contact's own activity before onset, with which its activity during the "
+    "Baseline": "A contact's own activity before onset, with which its activity during the "
     "seizure is compared.",
     "Recruitment": "The first clear, lasting rise of beta, gamma or line length in a contact.",
     "Propagation": "The order in which a seizure recruits the contacts.",
@@ -39,7 +39,7 @@ GLOSSARY: Mapping[str, str] = {
     # Evidence and methods.
     "Descriptor": "A number that describes the signal of one contact in one time window, e.g. the "
     "power of a frequency band.",
-    "Z-Δ": "Change of a descriptor from the contact's pre-onset level, in standard deviations of "
+    "Z-Δ": "Change of a descriptor from the contact's baseline, in standard deviations of "
     "that level.",
     "SD": "Standard deviation.",
     "Patient-relative": "Compared with the other contacts of the same patient, so that gain and "
@@ -107,7 +107,7 @@ GLOSSARY: Mapping[str, str] = {
 """Terms in the order of reading: recording, scores, methods, files, evaluation."""
 
 PATIENT_TERMS = (
-    *("EZ", "Contact", "Electrode (shaft)", "Onset", "Pre-onset level", "Recruitment"),
+    *("EZ", "Contact", "Electrode (shaft)", "Onset", "Baseline", "Recruitment"),
     *("EZ score", "P(EZ)", "Threshold", "Flagged", "Top K", "Set of stated coverage"),
     *("Abstention", "Distance from training patients", "Resection", "Descriptor", "Z-Δ", "SD"),
     *("Patient-relative", "lens", "CDEL", "Training-free method", "Ensemble, member"),

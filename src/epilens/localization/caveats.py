@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.compare import Resection
 from epilens.localization.sources import MethodSource, Source
 
-if TYPE_CHECKING:
-    from epilens.core.types import Floats
-
 NEARLY_ALL = 0.9
 """A set that contains this fraction of the contacts, or more, is not informative."""
-MORE_LIKELY = 0.5
-"""Below this probability a contact is more likely not in the EZ, even if it is flagged."""
 
 
 def caveats(source: Source, certainty: PatientCertainty, cut: Resection | None) -> tuple[str, ...]:
@@ -23,7 +18,6 @@ def caveats(source: Source, certainty: PatientCertainty, cut: Resection | None) 
     return (
         describe_performance(source),
         *describe_sets(certainty),
-        *describe_probability(certainty.probability),
         *([] if cut is None else [describe_resection(cut)]),
     )
 
@@ -71,16 +65,6 @@ def describe_sets(certainty: PatientCertainty) -> list[str]:
     return [
         f"The ranking excludes almost nothing here: the {smallest.coverage:.0%} set contains "
         f"{inside} of {contacts} contacts."
-    ]
-
-
-def describe_probability(probability: Floats | None) -> list[str]:
-    """A sentence if no contact is more likely in the EZ than not."""
-    if probability is None or not len(probability) or probability.max() >= MORE_LIKELY:
-        return []
-    return [
-        f"No contact is more likely in the EZ than not: the highest probability is "
-        f"{probability.max():.0%}."
     ]
 
 

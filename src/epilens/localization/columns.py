@@ -101,7 +101,7 @@ def _evidence_columns(localized: Localization) -> Iterator[ContactColumn]:
     quality = [", ".join(localized.quality.get(n, ())) or "good" for n in localized.channels]
     text = (
         "Seizures in which beta, gamma or line length rises clearly (3 SD above the contact's own "
-        "pre-onset level for three windows)"
+        "baseline for three windows)"
     )
     yield ContactColumn("recruited_in", text, count)
     times = [float(t) if n else None for t, n in zip(median_s, count, strict=True)]

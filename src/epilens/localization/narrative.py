@@ -17,7 +17,7 @@ VIEW_WORDS = {
     "abs": "its level",
     "delta": "its change",
     "z_delta": "its change in own standard deviations",
-    "log_ratio": "its ratio to the pre-onset level",
+    "log_ratio": "its ratio to its baseline",
     "mean": "its mean level",
     "rest": "its level at rest",
     "level": "its size",
@@ -84,7 +84,7 @@ def describe_deviations(
     if not count.any():
         many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
         return [
-            f"No descriptor leaves its own pre-onset level by {CLEAR_SD:g} SD for {SUSTAINED} "
+            f"No descriptor leaves its own baseline by {CLEAR_SD:g} SD for {SUSTAINED} "
             f"windows in a row in {many}."
         ]
     size = [
@@ -123,8 +123,8 @@ def _move(rises: bool, seizures: Bools, d: int, c: int, timing: Timing) -> str:
     moves, side = ("rises", "above") if rises else ("falls", "below")
     at_s = when(_median(timing.at_s[:, c, d], seizures))
     if size > FAR_SD:
-        return f"{moves} far {side} its own pre-onset level (more than {FAR_SD} SD) {at_s}"
-    return f"{moves} {size:.1f} SD {side} its own pre-onset level {at_s}"
+        return f"{moves} far {side} its own baseline (more than {FAR_SD} SD) {at_s}"
+    return f"{moves} {size:.1f} SD {side} its own baseline {at_s}"
 
 
 def when(at_s: float) -> str:

@@ -78,7 +78,7 @@ def implausible(
     if change < LEAST_CHANGE:
         sentences.append(
             f"Check this ranking: in {1 - change:.0%} of the seizures none of its top {TOP} "
-            "contacts leaves its own pre-onset level. Is the annotated onset right?"
+            "contacts leaves its own baseline. Is the annotated onset right?"
         )
     return sentences
 

@@ -39,6 +39,7 @@ from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.reference_zones import ReferenceZone
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
+from epilens.localization.summary import summarize
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
 
@@ -83,6 +84,10 @@ class Localization(Evidence):
     """Maps over time, of the method and of compared ones that compute one."""
     zones: tuple[ReferenceZone, ...] = ()
     """Known zones that the ranking is compared with."""
+    questioned_onsets: int = 0
+    """Seizures whose onset the signal questions."""
+    is_implausible: bool = False
+    """Whether the ranking disagrees with scores that need no training, or with the seizures."""
 
     def __len__(self) -> int:
         return len(self.channels)
@@ -120,6 +125,11 @@ class Localization(Evidence):
     def order(self) -> NDArray[np.int64]:
         """Channels from most to least EZ-like."""
         return ranking(self.scores.p_nez)
+
+    @cached_property
+    def summary(self) -> tuple[str, str, str]:
+        """What was found, how certain it is, and what to look at first."""
+        return summarize(self)
 
     @cached_property
     def decisions(self) -> tuple[str, ...]:
@@ -179,7 +189,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
     why = source.explain(evidence.cube, ranking(p_nez))
     tick("comparing")
     certainty = assess(evidence, source, scores, others)
-    first = (*question_onsets(evidence, timing), *unused, *_without_regions(request, evidence))
+    questioned = question_onsets(evidence, timing)
+    first = (*questioned, *unused, *_without_regions(request, evidence))
     certainty = replace(certainty, cautions=(*first, *certainty.cautions))
     compared = [
         compare_with(one.name, one.title, other_p_nez, p_nez, k)
@@ -203,6 +214,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
         resection=cut,
         comparisons=(*compared, *added),
         maps=time_maps((source, *others), evidence.whole),
+        questioned_onsets=len(questioned),
+        is_implausible=bool(doubts),
     )
 
 

@@ -1,4 +1,4 @@
-"""When: the first clear deviation of each contact from its own pre-onset level, and the order.
+"""When: the first clear deviation of each contact from its own baseline, and the order.
 
 A descriptor deviates where its Z-Δ stays at 3 or more standard deviations (or at -3 or less) for
 three windows in a row, from 10 s before onset on. Its level is that of the windows that end 10 s

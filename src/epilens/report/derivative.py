@@ -131,7 +131,7 @@ def sidecar(localized: Localization) -> dict[str, Any]:
         "Threshold": None if about.threshold is None else round(1 - about.threshold, 6),
         "TopK": localized.k,
         "Abstained": certainty.abstains,
-        "InPlainWords": list(localized.caveats),
+        "InPlainWords": [*localized.summary, *localized.caveats],
         "Cautions": [caution.text for caution in certainty.cautions],
         "SeizureAgreement": certainty.agreement,
         "Seizures": [seizure.name for seizure in localized.seizures],

@@ -24,7 +24,7 @@ def evidence_heatmap(
 ) -> Axes:
     """Z-Δ of one descriptor, channels × time, in one seizure; EZ channels marked.
 
-    Colours say how far a window lies from the same channel's own pre-onset level, in its standard
+    Colours say how far a window lies from the same channel's own baseline, in its standard
     deviations. Grey: not valid.
     """
     z = views(cube).sel(view="z_delta", descriptor=descriptor).values[seizure]  # (window, channel)
@@ -58,7 +58,7 @@ def evidence_heatmap(
     bar = ax.figure.colorbar(mesh, ax=ax, extend="both", pad=0.06)
     bar.set_ticks([-30, -10, -3, 0, 3, 10, 30], labels=["-30", "-10", "-3", "0", "3", "10", "30"])
     bar.ax.minorticks_off()
-    bar.set_label("standard deviations from own pre-onset level")
+    bar.set_label("standard deviations from own baseline")
     return ax
 
 

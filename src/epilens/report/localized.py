@@ -44,8 +44,8 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
             write_pdf(page)
     if request.code and localized.patient != patient_code(request.code):
         say(f"--patient {request.code} is not used: the files say {localized.patient}")
-    for problem in localized.problems:
-        say(problem)
+    for sentence in (*localized.summary, *localized.problems):
+        say(sentence)
     for caution in localized.certainty.cautions:
         if caution.level != "note":
             say(f"{caution.level}: {caution.text}")

@@ -32,6 +32,8 @@ def payload(localized: Localization) -> dict[str, Any]:
         "patient": localized.patient,
         "about": _about(localized.about),
         **_how_sure(localized.certainty),
+        "summary": [visible(sentence) for sentence in localized.summary],
+        "implausible": localized.is_implausible,
         "caveats": [visible(sentence) for sentence in localized.caveats],
         "analysed": _analysed(localized.analysed),
         "k": localized.k,
@@ -246,12 +248,10 @@ def _brain(localized: Localization) -> dict[str, Any]:
     if not any(localized.positions_mm):
         return {"why": "no contact has a position"}
     if not is_mni_like(space):
-        return {
-            "why": "positions are not in a template space, so no brain surface fits around them"
-        }
+        return {"why": "the positions are not in a template space"}
     surface = pial_surface(space)
     if surface is None:
-        return {"why": "nilearn is not installed, so no brain surface is drawn"}
+        return {"why": "the package nilearn is not installed"}
     return {"vertices": base64_of(surface[0]), "faces": base64_of(surface[1])}
 
 

@@ -23,15 +23,15 @@ function zonesPart() {
 
 function resectionPart(cut) {
   const rows = [
-    [`Of the top ${cut.k}`, `${Math.round(cut.covered * cut.k)} are in the resection (${percent(cut.covered)})`],
-    ['Not resected', named(cut.notResected)],
-    [`Expected by chance, of ${cut.k}`, `${number(cut.byChance, 1)} in the resection`],
+    [`Resected, of the top ${cut.k}`, `${Math.round(cut.covered * cut.k)} (${percent(cut.covered)})`],
+    [`Not resected, of the top ${cut.k}`, named(cut.notResected)],
+    ['Expected by chance', number(cut.byChance, 1)],
     [`Resected, outside the top ${cut.k}`, named(cut.outside)],
   ];
-  if (cut.unknown.length) rows.push(['Not among the contacts', cut.unknown.join(', ')]);
+  if (cut.unknown.length) rows.push(['Names that are not contacts of this patient', cut.unknown.join(', ')]);
   return el('div', { class: 'compared' }, el('h3', {}, `Resection of ${plural(cut.count, 'contact')}`),
     el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
-    el('p', { class: 'muted small' }, `Not resected: leading ${cut.k} contacts that are not in the resection. A resected contact outside of them ranks lower; this is not evidence against it.`));
+    el('p', { class: 'muted small' }, `Not resected: contacts of the top ${cut.k} outside the resection. A resected contact with a lower rank is not evidence against the resection.`));
 }
 
 function otherPart(other, i) {
@@ -40,7 +40,7 @@ function otherPart(other, i) {
   const row = (a, b, n) => el('tr', {}, el('td', {}, String(n + 1)), el('td', { class: 'left' }, nameButton(a)), el('td', { class: 'left' }, nameButton(b)));
   return el('div', { class: 'compared' }, el('h3', {}, other.title),
     el('p', {}, `${other.shared} of the top ${other.k} are shared; rank correlation ${number(other.correlation)}.`),
-    el('table', { class: 'side' }, el('thead', {}, el('tr', {}, el('th', {}, '#'), el('th', { class: 'left' }, 'this page'), el('th', { class: 'left' }, other.title))),
+    el('table', { class: 'side' }, el('thead', {}, el('tr', {}, el('th', {}, '#'), el('th', { class: 'left' }, 'This page'), el('th', { class: 'left' }, other.title))),
       el('tbody', {}, ...lead.map((c, n) => row(c, theirs[n], n)))));
 }
 

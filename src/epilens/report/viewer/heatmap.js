@@ -43,7 +43,7 @@ function heatBoxes(width) {
 }
 
 function buildHeat() {
-  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Evidence of every contact over time. Up and down choose a contact.' };
+  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Evidence of every contact over time. The up and down keys select a contact.' };
   heatCanvas = canvas('heat', () => 22 + rowHeight() * C + 34, drawHeat, attributes);
   const node = heatCanvas.node;
   node.addEventListener('mousemove', (event) => {
@@ -55,7 +55,7 @@ function buildHeat() {
       const value = heatValue(state.quantity, hit.s, hit.w, hit.index);
       lines.push(`${seconds(heatMiddle(hit.s)[hit.w])}: ${heatText(value)}`);
     }
-    if (c.times[hit.s] !== null) lines.push(`first clear deviation ${seconds(c.times[hit.s])}`);
+    if (c.times[hit.s] !== null) lines.push(`first clear rise ${seconds(c.times[hit.s])}`);
     showTip(event, lines);
   });
   node.addEventListener('mouseleave', hideTip);
@@ -73,16 +73,16 @@ function buildHeat() {
 function heatText(value) {
   if (value === null) return 'no valid window';
   const map = mapOf(state.quantity);
-  if (map) return map.kind === 'ratio' ? `${(2 ** (value * map.largest)).toFixed(2)} times its level before` : `fragility ${((value + 1) / 2).toFixed(2)}`;
+  if (map) return map.kind === 'ratio' ? `${(2 ** (value * map.largest)).toFixed(2)} times its baseline` : `fragility ${((value + 1) / 2).toFixed(2)}`;
   return state.quantity === CONTRIBUTION ? `contribution ${signed(value, 4)}` : `${signed(value, 1)} SD`;
 }
 
 function noteHeat() {
   const map = mapOf(state.quantity);
-  const what = map ? (map.kind === 'ratio' ? 'Energy of fast to that of slow activity, relative to the contact’s own level before the seizure: orange above, blue below. Grey: no neighbour, or no signal.' : 'Strong orange: a small change of this contact’s connections would make the network unstable; relative to the most robust contact of each window.')
-    : state.quantity === CONTRIBUTION ? 'Orange: moves the score towards EZ; blue: away from it, against what the contact shows all the time. Grey: not explained.'
-    : 'Orange: above the contact’s own pre-onset level; blue: below; in its standard deviations. Grey: no valid window.';
-  fill('heat-note', `${what} ▏ marks the first clear rise: 3 SD or more in three windows in a row, in beta, gamma or line length. The line at 0 is the onset.`);
+  const what = map ? (map.kind === 'ratio' ? 'Ratio of fast to slow activity, relative to the contact’s own baseline. Orange: above; blue: below; grey: no neighbour, or no signal.' : 'Strong orange: a small change of this contact’s connections would make the network unstable, relative to the most robust contact of the window.')
+    : state.quantity === CONTRIBUTION ? 'Orange: moves the score towards EZ; blue: away from EZ; both relative to what the contact shows throughout. Grey: not explained.'
+    : 'Orange: above the contact’s own baseline; blue: below; in standard deviations (SD). Grey: no valid window.';
+  fill('heat-note', `${what} ▏ marks the first clear rise (3 SD or more in three consecutive windows) of beta, gamma or line length. The line at 0 is the onset.`);
   fill('heat-legend', ...(map ? mapLegend(map) : state.quantity === CONTRIBUTION ? contributionLegend() : heatLegend()));
 }
 

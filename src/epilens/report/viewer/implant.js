@@ -15,7 +15,7 @@ function buildImplant() {
   placed = contacts.map((c, i) => i).filter((i) => contacts[i].mm);
   if (!placed.length) {
     document.body.classList.add('no-positions');
-    document.getElementById('shafts').prepend(el('p', { class: 'muted small', id: 'no-positions' }, 'No contact has a position (--electrodes gives them), so the implant is shown along its electrodes.'));
+    document.getElementById('shafts').prepend(el('p', { class: 'muted small', id: 'no-positions' }, 'No contact has a position, so only the electrodes are drawn. The option --electrodes adds positions.'));
     return;
   }
   if (data.brain.vertices) mesh = makeMesh();
@@ -40,7 +40,7 @@ function buildImplant() {
 
 function implantNote() {
   const space = data.space ? `Positions: ${data.space}. ` : '';
-  return mesh ? `${space}Surface: fsaverage5, a template, not this patient's brain.` : `${space}No brain: ${data.brain.why}.`;
+  return mesh ? `${space}Surface: fsaverage5, a template, not this patient's brain.` : `${space}No brain surface: ${data.brain.why}.`;
 }
 
 function makeMesh() {

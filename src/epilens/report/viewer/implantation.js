@@ -32,7 +32,7 @@ function implantationRow([name, members]) {
   const named = runs.map(([text]) => text).filter((text) => text !== '–').filter((text, n, all) => text !== all[n - 1]);
   const trajectory = isGrid(members) ? [...new Set(named)].join(', ') : named.join(' – ');
   const best = [...members].sort((a, b) => contacts[a].rank - contacts[b].rank)[0];
-  return el('tr', {}, el('td', { class: 'left' }, name), el('td', { class: 'left wrap' }, trajectory || 'no region near'),
+  return el('tr', {}, el('td', { class: 'left' }, name), el('td', { class: 'left wrap' }, trajectory || 'no region nearby'),
     el('td', { class: 'left wrap' }, runs.map(([text, run]) => `${numbersOf(run)} ${text}`).join('; ')), el('td', {}, String(members.length)),
     el('td', { class: 'left' }, nameButton(best), ` #${contacts[best].rank}`));
 }
@@ -43,7 +43,7 @@ function buildImplantation() {
   if (!shown) return;
   fill('implantation-tools', el('span', { class: 'muted small' }, 'a template, not this patient’s brain'));
   fill('implantation', el('div', { class: 'table-box' }, el('table', {},
-    el('thead', {}, el('tr', {}, ...['Electrode', 'Trajectory', 'Contacts by region', 'Contacts', 'Leading'].map((head, n) => el('th', { class: n === 3 ? '' : 'left' }, head)))),
+    el('thead', {}, el('tr', {}, ...['Electrode', 'Trajectory', 'Contacts by region', 'Contacts', 'Best contact'].map((head, n) => el('th', { class: n === 3 ? '' : 'left' }, head)))),
     el('tbody', {}, ...electrodes().map(implantationRow)))),
     el('p', { class: 'muted small pad' }, `Regions of ${ATLAS} along each electrode, from contact 1 (the innermost of a depth electrode) to the last (the outermost). –: no region within ${data.anatomy.near} mm, or no position.`));
 }

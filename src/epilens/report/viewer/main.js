@@ -1,13 +1,13 @@
 // The threshold, the keyboard, and who is redrawn when.
 function buildThreshold() {
-  const range = ranksOnly ? { min: 1, max: C, step: 1, 'aria-label': 'How many leading contacts are marked' } : { min: 0, max: 1, step: 0.005, 'aria-label': 'Display threshold of the EZ score' };
+  const range = ranksOnly ? { min: 1, max: C, step: 1, 'aria-label': 'Number of top-ranked contacts to mark' } : { min: 0, max: 1, step: 0.005, 'aria-label': 'Display threshold of the EZ score' };
   const slider = el('input', { type: 'range', id: 'cut', ...range, value: state.cut,
     input: (event) => set({ cut: nearLocked(Number(event.target.value)) }) });
-  const mark = el('span', { class: 'locked-mark', title: 'Locked value' });
+  const mark = el('span', { class: 'locked-mark', title: 'Value fixed in training' });
   if (locked !== null) mark.style.left = `calc(8px + ${locked} * (100% - 16px))`;
   const note = el('output', { id: 'cut-note', for: 'cut' });
-  const back = locked === null ? null : button('Locked value', () => set({ cut: locked }), { id: 'cut-back', title: 'Back to the value that was locked in training (key r)' });
-  fill('threshold', el('label', { for: 'cut' }, ranksOnly ? 'Leading contacts (display)' : 'Threshold (display)'), el('span', { class: 'slider' }, slider, locked === null ? null : mark), back, note);
+  const back = locked === null ? null : button('Reset', () => set({ cut: locked }), { id: 'cut-back', title: 'Back to the value that was fixed in training (key r)' });
+  fill('threshold', el('label', { for: 'cut' }, ranksOnly ? 'Top-ranked contacts (display)' : 'Threshold (display)'), el('span', { class: 'slider' }, slider, locked === null ? null : mark), back, note);
   refreshThreshold();
 }
 
@@ -19,8 +19,8 @@ function refreshThreshold() {
   if (Number(slider.value) !== state.cut) slider.value = state.cut;
   const n = contacts.filter(isFlagged).length;
   const moved = locked !== null && state.cut !== locked;
-  const what = ranksOnly ? `${plural(n, 'leading contact')} marked` : data.abstains ? `${n} above ${number(state.cut, 3)}; EpiLENS abstains` : `${plural(n, 'contact')} above ${number(state.cut, 3)}`;
-  const tail = locked === null ? '; no threshold is locked' : moved ? `; locked at ${number(locked, 3)}, unchanged` : ' (locked)';
+  const what = ranksOnly ? `${plural(n, 'top-ranked contact')} marked` : data.abstains ? `${n} above ${number(state.cut, 3)}; EpiLENS abstains` : `${plural(n, 'contact')} above ${number(state.cut, 3)}`;
+  const tail = locked === null ? '; there is no decision threshold' : moved ? `; decisions still use ${number(locked, 3)}` : ' (fixed in training)';
   fill('cut-note', what + tail);
   document.getElementById('cut-note').classList.toggle('moved', moved);
 }

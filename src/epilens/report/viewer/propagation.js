@@ -29,9 +29,9 @@ function buildPropagation() {
   const [which, markWhich] = choice(data.seizures.map((seizure, s) => [s, short(s), seizure.name]), () => state.wave, (wave) => set({ wave, moment: state.moment ?? PROPAGATION.to }));
   watch('wave', markWhich);
   fill('propagation-tools', el('output', { id: 'moment-note', class: 'muted small', for: 'moment' }), S > 1 ? which : null,
-    button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'propagation-off', title: 'Implant and electrodes by score again' }));
+    button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'propagation-off', title: 'Colour implant and electrodes by score' }));
   fill('propagation', el('div', { class: 'propagation-grid' }, el('div', { class: 'waves', id: 'waves' }, ...data.seizures.map((_, s) => wave(s))), el('div', { class: 'scroll propagation-table', tabindex: '0' }, propagationTable())),
-    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three windows in a row), exact to about a second. The stronger the colour, the earlier; pale or grey is not yet, or never.${propagationRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${propagationRows().length}.` : ''}`));
+    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three consecutive windows), accurate to about a second. Stronger colours are earlier; pale or grey contacts are not reached yet, or never.${propagationRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${propagationRows().length}.` : ''}`));
   refreshPropagation();
 }
 
@@ -52,7 +52,7 @@ function wave(s) {
     });
     row += Math.ceil(members.length / longest);
   });
-  const svg = el('svg', { viewBox: `0 0 ${34 + 12 * longest} ${12 * row + 2}`, role: 'img', 'aria-label': `Spread of ${short(s)}` }, ...parts);
+  const svg = el('svg', { viewBox: `0 0 ${34 + 12 * longest} ${12 * row + 2}`, role: 'img', 'aria-label': `Propagation in ${short(s)}` }, ...parts);
   svg.style.maxWidth = `${1.6 * (34 + 12 * longest)}px`;
   return el('div', { class: 'wave' }, el('h3', { id: `wave-${s}` }, short(s)), svg);
 }

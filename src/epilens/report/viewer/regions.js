@@ -10,7 +10,7 @@ function regionCell(c) {
 }
 function regionFacts(c) {
   if (!c.mm) return [];
-  return data.anatomy.atlases.map((atlas, a) => [`${atlas} (template)`, c.regions[a] ? `${regionText(c.regions[a])}, ${percent(c.regions[a].share)}` : 'no region near']);
+  return data.anatomy.atlases.map((atlas, a) => [`${atlas} (template)`, c.regions[a] ? `${regionText(c.regions[a])}, ${percent(c.regions[a].share)}` : 'no region nearby']);
 }
 
 // By side and region: how many contacts, how many flagged, the best of them, when it is recruited.
@@ -21,7 +21,7 @@ function regionGroups() {
     if (!c.mm) continue;
     const region = regionOf(c);
     const side = region && region.side ? region.side : Math.abs(c.mm[0]) < 2 ? 'midline' : c.mm[0] < 0 ? 'left' : 'right';
-    const name = region ? region.name : 'no region within reach (white matter, or outside)';
+    const name = region ? region.name : 'no region nearby (white matter, or outside the atlas)';
     const key = `${side} ${name}`;
     if (!groups.has(key)) groups.set(key, { side, name, members: [] });
     groups.get(key).members.push(i);
@@ -33,18 +33,18 @@ function buildRegions() {
   const placed = contacts.some((c) => c.mm);
   document.querySelector('.where').hidden = !placed;
   if (!placed) return;
-  if (!ATLAS) { fill('where', el('p', { class: 'muted pad' }, `No regions are named: ${data.anatomy.why}.`)); return; }
+  if (!ATLAS) { fill('where', el('p', { class: 'muted pad' }, `No regions are shown: ${data.anatomy.why}.`)); return; }
   fill('where-tools', el('span', { class: 'muted small' }, 'a template, not this patient’s brain'));
   const groups = regionGroups();
   fill('where', el('div', { class: 'sides' }, ...['left', 'right', 'midline'].filter((side) => groups.some((g) => g.side === side)).map((side) => sideTable(side, groups.filter((g) => g.side === side)))),
-    el('p', { class: 'muted small pad' }, `Atlas ${ATLAS} at the contacts’ positions (${data.space}); a pair lies in the middle. The share is that of the atlas’s voxels within ${data.anatomy.near} mm. Leading: its highest contact. First: the earliest clear deviation of its contacts (median over seizures).`));
+    el('p', { class: 'muted small pad' }, `Atlas ${ATLAS} at the positions of the contacts (${data.space}); a bipolar pair is placed in its middle. Percentages: fraction of the atlas voxels within ${data.anatomy.near} mm. Best contact: the one with the highest rank. First: the earliest clear rise of its contacts (median over seizures).`));
 }
 
 function sideTable(side, groups) {
   const n = groups.reduce((sum, group) => sum + group.members.length, 0);
-  const heads = ['Region', 'Contacts', data.abstains ? null : ranksOnly ? 'Marked' : 'Flagged', ranksOnly ? 'Median rank' : 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Leading', 'First'].filter(Boolean);
+  const heads = ['Region', 'Contacts', data.abstains ? null : ranksOnly ? 'Marked' : 'Flagged', ranksOnly ? 'Median rank' : 'Mean score', contacts[0].p === null ? null : 'Mean P(EZ)', 'Best contact', 'First'].filter(Boolean);
   return el('table', { class: 'side' }, el('caption', {}, `${side === 'midline' ? 'Midline' : side === 'left' ? 'Left' : 'Right'}: ${plural(n, 'contact')}`),
-    el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { class: head === 'Region' || head === 'Leading' ? 'left' : '' }, head)))),
+    el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { class: head === 'Region' || head === 'Best contact' ? 'left' : '' }, head)))),
     el('tbody', { 'data-side': side }, ...groups.map(regionRow)));
 }
 

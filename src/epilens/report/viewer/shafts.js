@@ -56,7 +56,7 @@ function scoreLegend() {
   const steps = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((v) => swatch(() => ofLevel(v)));
   const ring = (faint) => el('span', { class: `swatch round is-flagged${faint ? ' is-faint' : ''}` });
   const flagged = contacts.filter((c) => c.flagged);
-  const rings = ranksOnly ? [el('span', {}, ring(false), ' among the leading contacts that are marked')]
+  const rings = ranksOnly ? [el('span', {}, ring(false), ' among the top-ranked contacts (slider)')]
     : [el('span', {}, ring(false), ' flagged, P(EZ) 50 % or more'), flagged.some(isFaint) ? el('span', {}, ring(true), ' flagged, P(EZ) lower or unknown') : null];
   const scale = ranksOnly ? el('span', {}, `rank ${C} `, ...steps, ' 1') : el('span', {}, 'EZ score 0 ', ...steps, ' 1');
   return el('p', { class: 'legend-line muted small' }, scale, ...rings,

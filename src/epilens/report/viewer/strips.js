@@ -24,10 +24,10 @@ function stripUnit() {
 function buildStrips() {
   if (!traces) {
     document.querySelector('.heat-grid').classList.add('alone');
-    fill('strips', el('p', { class: 'muted pad' }, 'No signals: the patient was given as a cube.'));
+    fill('strips', el('p', { class: 'muted pad' }, 'No signals: the input was a cube, which contains none.'));
     return;
   }
-  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Signals of all contacts. Up and down choose a contact, left and right move in time, plus and minus zoom.' };
+  const attributes = { tabindex: '0', role: 'img', 'data-paper': '0.49', 'aria-label': 'Signals of all contacts. The up and down keys select a contact, left and right move in time, plus and minus zoom.' };
   stripsCanvas = canvas('strips', () => 22 + stripHeight() * stripRows().length + 34, drawStrips, attributes);
   const node = stripsCanvas.node;
   node.addEventListener('pointerdown', startPan);
@@ -41,12 +41,12 @@ function buildStrips() {
     if (by) { event.preventDefault(); event.stopPropagation(); step(stripRows(), by); } else spanKeys(event);
   });
   buildStripTools();
-  document.getElementById('strips').append(el('p', { class: 'muted small pad' }, `Band-limited as the plan says; lowest and highest value of every ${Math.round(1000 / traces.rate)} ms, so fast activity keeps its height. Zoom to see it. ▏ first clear deviation.`));
+  document.getElementById('strips').append(el('p', { class: 'muted small pad' }, `Filtered as described under “About this analysis”. Drawn are the lowest and highest value of every ${Math.round(1000 / traces.rate)} ms, so fast activity keeps its amplitude; zoom in to see it. ▏ marks the first clear rise.`));
 }
 
 function buildStripTools() {
   const again = (change) => { Object.assign(strips, change); stripsCanvas.paint(); marks.forEach((mark) => mark()); };
-  const [who, markWho] = choice([['all', 'all'], ['leading', 'leading', 'The highest ranks'], ['electrode', 'electrode', 'The chosen contact’s electrode']], () => strips.who, (value) => again({ who: value }));
+  const [who, markWho] = choice([['all', 'all'], ['leading', 'top-ranked', 'The contacts with the highest ranks'], ['electrode', 'electrode', 'The electrode of the selected contact']], () => strips.who, (value) => again({ who: value }));
   const [which, markWhich] = choice(data.seizures.map((seizure, s) => [s, short(s), seizure.name]), () => strips.seizure, (seizure) => again({ seizure }));
   const marks = [markWho, markWhich];
   watch('seizure', () => { if (state.seizure >= 0) again({ seizure: state.seizure }); });

@@ -1,18 +1,18 @@
 // The ranked table: sort, search, choose.
 const columns = [
   { key: 'rank', title: '#', help: 'Rank by EZ score', value: (c) => c.rank, text: (c) => String(c.rank), up: true },
-  { key: 'name', title: 'Contact', help: 'The recording’s own name on hover', cell: nameCell, text: (c) => c.short, up: true, left: true },
-  { key: 'ez', title: 'EZ score', help: '1 − p_nez, mean over the ensemble; ± SD over its members (folds × seeds)', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4), show: () => !ranksOnly },
-  { key: 'p', title: 'P(EZ)', help: 'Calibrated on out-of-fold patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
-  { key: 'decision', title: ranksOnly ? 'Marked' : 'Flagged', help: ranksOnly ? 'Among the leading contacts that are marked; nothing is decided' : 'EZ likely: above the locked threshold, and P(EZ) is 50 % or more; flagged: above the threshold, but P(EZ) is lower or unknown', value: (c) => Number(isFlagged(c)), cell: flaggedCell, text: (c) => c.decision },
+  { key: 'name', title: 'Contact', help: 'Hover to see the name in the recording', cell: nameCell, text: (c) => c.short, up: true, left: true },
+  { key: 'ez', title: 'EZ score', help: 'Mean over the ensemble, 1 − p_nez; ± SD over its members', value: (c) => c.ez, cell: scoreCell, text: (c) => number(c.ez, 4), show: () => !ranksOnly },
+  { key: 'p', title: 'P(EZ)', help: 'Probability of EZ, calibrated on cross-validated patients of the training cohort', value: (c) => c.p, text: (c) => percent(c.p), show: () => contacts.some((c) => c.p !== null) },
+  { key: 'decision', title: ranksOnly ? 'Marked' : 'Flagged', help: ranksOnly ? 'Among the top-ranked contacts chosen with the slider; this is not a decision' : 'EZ likely: above the threshold, and P(EZ) is 50 % or more; flagged: above the threshold, but P(EZ) is lower or unknown', value: (c) => Number(isFlagged(c)), cell: flaggedCell, text: (c) => c.decision },
   { key: 'region', title: 'Region', help: `${ATLAS}, a template: not this patient’s brain; share of the ${data.anatomy.near} mm around`, cell: regionCell, text: (c) => regionText(regionOf(c)), left: true, show: () => contacts.some(regionOf) },
-  { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Place in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
-  { key: 'top', title: `Top ${data.k}`, help: `Share of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
-  { key: 'first', title: 'First', help: 'First clear deviation from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
-  { key: 'quality', title: 'Signal', help: 'Quality flags', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
-  { key: 'stated', title: 'Annotated', help: 'Seizures whose events name this contact as one in which they began; no score depends on it', value: (c) => c.statedIn, text: (c) => (c.statedIn ? String(c.statedIn) : ''), show: () => contacts.some((c) => c.statedIn !== null) },
+  { key: 'alone', title: 'Seizures', help: ranksOnly ? 'Rank in each seizure alone' : 'EZ score from each seizure alone', value: (c) => c.sd, cell: aloneCell, text: (c) => c.alone.map((_, s) => aloneText(c, s)).join(' '), left: true, show: () => S > 1 },
+  { key: 'top', title: `Top ${data.k}`, help: `Fraction of its seizures, each alone, in which it is among the top ${data.k}`, value: (c) => c.top, text: (c) => percent(c.top), show: () => S > 1 },
+  { key: 'first', title: 'First', help: 'Time of the first clear rise from onset, median over seizures', value: (c) => c.first, text: (c) => seconds(c.first), up: true },
+  { key: 'quality', title: 'Signal', help: 'Quality of the signal', text: (c) => c.quality, left: true, show: () => contacts.some((c) => c.quality !== 'good') },
+  { key: 'stated', title: 'Annotated', help: 'Seizures that began in this contact according to the annotations; no score depends on it', value: (c) => c.statedIn, text: (c) => (c.statedIn ? String(c.statedIn) : ''), show: () => contacts.some((c) => c.statedIn !== null) },
   ...data.zones.map((zone, z) => ({ key: `zone${z}`, title: capital(zone.title), help: `In the ${zone.title}; no score depends on it`, value: (c) => Number(c.zones[z]), text: (c) => (c.zones[z] ? 'yes' : '') })),
-  { key: 'resected', title: 'Cut', help: 'In the resection that was given', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
+  { key: 'resected', title: 'Resected', help: 'In the given resection', value: (c) => Number(c.resected), text: (c) => (c.resected ? 'yes' : ''), show: () => data.resection !== null },
   ...data.comparisons.map((other, i) => ({ key: `other${i}`, title: `#${initials(other.title)}`, help: `Rank by ${other.title}`, value: (c) => c.others[i], text: (c) => String(c.others[i]), up: true })),
 ].filter((column) => !column.show || column.show());
 
@@ -36,10 +36,10 @@ function flaggedCell(c) {
   if (data.abstains) return el('span', { class: 'muted' }, 'abstained');
   if (!isFlagged(c)) return el('span', { class: 'muted' }, '–');
   // Only the locked threshold makes a decision; elsewhere a score is merely above.
-  if (ranksOnly) return el('span', { class: 'flagged display' }, 'leading');
+  if (ranksOnly) return el('span', { class: 'flagged display' }, 'top');
   if (state.cut !== locked) return el('span', { class: 'flagged display' }, 'above');
   const why = c.p === null ? 'no calibrated probability is known' : `P(EZ) is ${percent(c.p)}`;
-  return el('span', { class: `flagged${isFaint(c) ? ' faint' : ''}`, title: `Above the locked threshold; ${why}` }, isFaint(c) ? 'flagged' : 'EZ likely');
+  return el('span', { class: `flagged${isFaint(c) ? ' faint' : ''}`, title: `Above the threshold; ${why}` }, isFaint(c) ? 'flagged' : 'EZ likely');
 }
 
 function aloneCell(c) {
@@ -135,5 +135,5 @@ function buildTableTools() {
   const search = el('input', { type: 'search', id: 'search', placeholder: 'Search (press /)', 'aria-label': 'Search contacts',
     input: (event) => { query = event.target.value; arrange(); },
     keydown: (event) => { if (event.key === 'Enter' && shown.length) choose(shown[0]); } });
-  fill('ranking-tools', search, button('Save TSV', saveTsv, { id: 'export', title: 'The rows shown, as a table' }), button('Save xlsx', saveXlsx, { id: 'export-xlsx', title: 'The rows shown, for Excel' }));
+  fill('ranking-tools', search, button('Save TSV', saveTsv, { id: 'export', title: 'Save the contacts shown as a table' }), button('Save xlsx', saveXlsx, { id: 'export-xlsx', title: 'Save the contacts shown for Excel' }));
 }

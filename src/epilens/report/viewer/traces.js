@@ -41,16 +41,16 @@ function spanTools() {
   const one = (text, work, title) => button(text, work, { title, 'aria-label': title });
   return el('span', { class: 'choice', role: 'group', 'aria-label': 'Time shown' },
     one('◀', () => panBy(-0.5), 'Earlier'), one('−', () => zoomBy(2), 'Longer time'), one('+', () => zoomBy(0.5), 'Shorter time: shows fast activity'), one('▶', () => panBy(0.5), 'Later'),
-    one('onset', () => set({ span: spanAround(1, 4) }), '4 s around onset'), one('all', () => set({ span: wholeSpan() }), 'All that there is'));
+    one('onset', () => set({ span: spanAround(1, 4) }), '4 s around onset'), one('all', () => set({ span: wholeSpan() }), 'Whole interval'));
 }
 
 function buildTraces() {
   if (!traces) {
-    fill('traces', el('p', { class: 'muted' }, 'No signals: the patient was given as a cube.'));
+    fill('traces', el('p', { class: 'muted' }, 'No signals: the input was a cube, which contains none.'));
     return;
   }
   state.span = wholeSpan();
-  tracesCanvas = canvas('traces', TRACE_HEIGHT * S + 26, drawTraces, { tabindex: '0', role: 'img', 'aria-label': 'Signal of the chosen contact around onset. Left and right move in time, plus and minus zoom.', keydown: spanKeys });
+  tracesCanvas = canvas('traces', TRACE_HEIGHT * S + 26, drawTraces, { tabindex: '0', role: 'img', 'aria-label': 'Signal of the selected contact around onset. The left and right keys move in time, plus and minus zoom.', keydown: spanKeys });
   const change = (by) => () => { gain = Math.max(0.25, Math.min(16, gain * by)); tracesCanvas.paint(); };
   document.getElementById('traces').prepend(el('div', { class: 'sub-head' }, el('h3', {}, 'Signal around onset'),
     el('span', { class: 'tools' }, spanTools(), el('span', { class: 'choice' }, button('↓', change(0.5), { title: 'Smaller', 'aria-label': 'Smaller amplitude' }), button('↑', change(2), { title: 'Larger', 'aria-label': 'Larger amplitude' })))));

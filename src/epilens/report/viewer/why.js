@@ -30,7 +30,7 @@ function buildChosen() {
   data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
   facts.push(['signal', c.quality]);
   if (c.mm) facts.push(['position (mm)', c.mm.map((v) => v.toFixed(1)).join(', ')]);
-  if (c.statedIn !== null) facts.push(['onset contact by the events', c.statedIn ? `in ${c.statedIn} of ${S} seizures` : 'no']);
+  if (c.statedIn !== null) facts.push(['annotated as onset contact', c.statedIn ? `in ${c.statedIn} of ${S} seizures` : 'no']);
   data.zones.forEach((zone, z) => facts.push([zone.title, c.zones[z] ? 'yes' : 'no']));
   if (data.resection) facts.push(['resection', c.resected ? 'resected' : 'not resected']);
   document.getElementById('chosen-title').textContent = `Contact ${c.short}`;
@@ -50,9 +50,9 @@ function swatchOf(c) {
 
 function contributions() {
   const head = el('h3', {}, 'What moves its score');
-  if (!why) return [head, el('p', { class: 'muted' }, 'A training-free method has no contributions; the sentences describe its deviations.')];
+  if (!why) return [head, el('p', { class: 'muted' }, 'A training-free method has no contributions. The sentences describe how the contact deviates from its baseline.')];
   const i = why.at.get(state.chosen);
-  if (i === undefined) return [head, el('p', { class: 'muted' }, `Only the ${why.contacts.length} highest of ${C} contacts are explained; this is not one of them.`)];
+  if (i === undefined) return [head, el('p', { class: 'muted' }, `Contributions are computed for the first ${why.contacts.length} of ${C} contacts only.`)];
   const views = why.views.length;
   const n = why.words.length;
   const value = (v, d) => why.feature[(i * views + v) * n + d];
@@ -62,14 +62,14 @@ function contributions() {
   return [head,
     el('div', { class: 'bars' }, ...sums.sort((a, b) => b.sum - a.sum).flatMap((one) => bar(one, largest))),
     ...bySeizure(i),
-    el('p', { class: 'muted small' }, `From ${number(why.baseline[i])} with ${why.average} by ${signed(total, 2)} to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
+    el('p', { class: 'muted small' }, `The score is ${number(why.baseline[i])} with ${why.average}; the contributions (${signed(total, 2)}) lead to ${number(contacts[state.chosen].ez)}. Sums are exact to ${why.residual < 0.0001 ? '0.0001' : why.residual.toFixed(4)}.`)];
 }
 
 // What each seizure adds on its own, and what only their common score does.
 function bySeizure(i) {
   if (S < 2) return [];
-  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: why.timed ? [`present before onset as well: ${signed(why.steady[i][s], 3)}`, `at its time: ${signed(sum - why.steady[i][s], 3)}`] : [] }));
-  if (Math.abs(why.together[i]) >= 0.005) parts.push({ name: 'scored together', sum: why.together[i], parts: ['what the score of all seizures adds to the mean of those of each alone'] });
+  const parts = why.seizures[i].map((sum, s) => ({ name: `seizure ${s + 1}`, sum, parts: why.timed ? [`present before onset as well: ${signed(why.steady[i][s], 3)}`, `during the seizure: ${signed(sum - why.steady[i][s], 3)}`] : [] }));
+  if (Math.abs(why.together[i]) >= 0.005) parts.push({ name: 'scored together', sum: why.together[i], parts: ['difference between the score of all seizures together and the mean of the single seizures'] });
   const largest = Math.max(0.01, ...parts.map((one) => Math.abs(one.sum)));
   return [el('h3', {}, 'By seizure'), el('div', { class: 'bars', id: 'by-seizure' }, ...parts.flatMap((one) => bar(one, largest)))];
 }
@@ -93,7 +93,7 @@ function agreement(c) {
   if (S < 2) return [];
   const [width, left] = [300, 34];
   const at = (v) => left + v * (width - left - 10);
-  const svg = el('svg', { viewBox: `0 0 ${width} ${16 * S + 26}`, class: 'agreement', role: 'img', 'aria-label': ranksOnly ? 'Place in each seizure alone' : 'EZ score of each seizure alone' });
+  const svg = el('svg', { viewBox: `0 0 ${width} ${16 * S + 26}`, class: 'agreement', role: 'img', 'aria-label': ranksOnly ? 'Rank in each seizure alone' : 'EZ score of each seizure alone' });
   svg.append(el('line', { x1: at(0), x2: at(1), y1: 16 * S + 6, y2: 16 * S + 6, class: 'axis' }));
   for (const [v, text] of ranksOnly ? [[0, 'last'], [1, 'first']] : [[0, '0'], [0.5, '0.5'], [1, '1']]) svg.append(el('text', { x: at(v), y: 16 * S + 20, 'text-anchor': 'middle', class: 'axis-text' }, text));
   svg.append(el('line', { x1: at(levelOf(c)), x2: at(levelOf(c)), y1: 2, y2: 16 * S + 6, class: 'together' }, el('title', {}, 'all seizures together')));
