@@ -41,7 +41,7 @@ def test_an_abstaining_model_decides_nothing():
     abstains = certain(usual(), cautions=(Caution("abstain", "Too short."),))
     finding, certainty, _ = abstains.summary
     assert finding.startswith("EpiLENS abstains and flags no contact; the first of the ranking")
-    unlike = any(one.unlike for one in usual().certainty.distances)
+    unlike = any(one.is_unusual for one in usual().certainty.distances)
     reason = "too unlike the training patients" if unlike else "before onset is too short"
     assert certainty.startswith("The scores support no decision, because ")
     assert reason in certainty

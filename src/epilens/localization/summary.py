@@ -60,7 +60,7 @@ def _electrode(localized: Localization, contacts: Sequence[int]) -> str:
 def _certainty(localized: Localization) -> str:
     certainty, seizures = localized.certainty, _agreement(localized)
     if certainty.abstains:
-        unlike = any(one.unlike for one in certainty.distances)
+        unlike = any(one.is_unusual for one in certainty.distances)
         reason = "the patient is too unlike the training patients"
         return f"The scores support no decision, because {reason if unlike else _TOO_SHORT}."
     if certainty.probability is None:
