@@ -8,7 +8,8 @@ and resumes where it stopped; `cohort_results RUN COHORT …` compares methods o
 extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks for growth; `faults`
 kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]` compares onset zones and
 resections in sidecars; `background [SEEDS]` compares the simulated background with recorded normal
-tissue; `transfer COHORT [TEST]` trains on simulated patients and tests on recorded ones.
+tissue; `transfer COHORT [TEST]` trains on simulated patients and tests on recorded ones;
+`oddities [NAME…]` localizes odd inputs and fails if one is silently wrong.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "metho
 QUICK += ("resampling", "localize", "checking", "contact_features")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "cohort_results")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
+LONG += ("oddities",)
 LONG += ("onset_check", "background", "plausibility", "recorded_candidates", "sensitivity")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "kills", "scale", "soak")
 WITH_ARGUMENTS += ("labels", "transfer", "background", "plausibility", "sensitivity")
-WITH_ARGUMENTS += ("recorded_candidates", "cohort_results")
+WITH_ARGUMENTS += ("recorded_candidates", "cohort_results", "oddities")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

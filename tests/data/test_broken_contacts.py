@@ -82,6 +82,34 @@ def test_white_noise_among_smooth_signals_is_a_defect():
     assert [row.found for row in rows.values()] == ["fast noise before onset"]
 
 
+def test_white_noise_after_onset_is_a_defect_where_the_rate_can_show_it():
+    names, found = [], []
+    for fs in (256.0, 512.0):
+        made = make_recording(channels=12, fs=fs)
+        smooth = gaussian_filter1d(made.signal, fs / 128, axis=1)
+        smooth *= made.signal.std() / smooth.std()
+        onset = round(-made.start_s * fs)
+        draw = np.random.default_rng(1).normal(size=smooth.shape[1] - onset)
+        smooth[6, onset:] += 20 * smooth.std() * draw
+        recording = make_recording(channels=12, fs=fs, signal=smooth)
+        names.append(list(check_contacts(recording, QualityPlan())[1]))
+        found += [row.found for row in check_contacts(recording, QualityPlan())[1].values()]
+    assert names == [[], ["A7"]]
+    assert found == ["noise after onset"]
+
+
+def test_a_contact_without_its_samples_before_onset_is_a_defect():
+    made = make_recording(channels=12, fs=FS)
+    missing = np.zeros(made.signal.shape, bool)
+    missing[6, :ONSET] = True
+    recording = make_recording(channels=12, fs=FS, missing=missing)
+    (row,) = check_contacts(recording, QualityPlan())[1].values()
+    assert (row.channel, row.found) == ("A7", "incomplete before onset")
+    missing[:, :ONSET] = True
+    recording = make_recording(channels=12, fs=FS, missing=missing)
+    assert not check_contacts(recording, QualityPlan())[1]
+
+
 def test_a_contact_that_the_user_keeps_is_only_noted():
     names, (row,) = checked(lambda x: 0 * x, keep=("a7",))
     assert names == []

@@ -122,7 +122,7 @@ def test_the_second_of_two_channels_with_one_name_is_not_used(tmp_path):
     assert "EEG RA 01-Ref" in localized.channels
     assert len(localized.channels) == 9
     assert localized["EEG RA 01-Ref"]["shaft"] == "RA"
-    assert "EEG RA 01-Ref (2): has the name of an earlier channel" in cautions(localized)
+    assert "EEG RA 01-Ref (2): is the same contact as an earlier channel" in cautions(localized)
 
 
 def test_a_user_chooses_the_second_by_excluding_the_first(tmp_path):

@@ -90,10 +90,10 @@ def contacts_in(
             note = EXCLUDED
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
-        elif (first := reader.repeated.get(channel)) and first not in unwanted:
-            note = SECOND
         elif channel in reasons:
             note = Note(reasons[channel], "channel-not-implanted")
+        elif (first := reader.repeated.get(channel)) and first not in unwanted:
+            note = SECOND
         else:
             names.append(channel)
             continue

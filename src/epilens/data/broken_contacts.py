@@ -3,8 +3,9 @@
 The reference and the ictal interval are checked separately: a contact that is dead before onset
 and alive after it would otherwise change most of all. The limits are far stricter than those of
 `suggest_channels`, because nobody looks at the signal before such a contact is excluded. Size and
-noise are compared with the other contacts before onset only: contacts that take part in a seizure
-become large and fast, too.
+noise are compared with the other contacts before onset: contacts that take part in a seizure become
+large and fast, too. After onset, only what no tissue produces is noise: a signal as large that is
+almost white.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ FLAT, STUCK, LARGE, SMALL, ROUGH = 0.2, 0.5, 10.0, 30.0, 6.0
 """Limits: constant and stuck fraction of an interval; times the median contact."""
 MAINS = 0.95
 """Fraction of the power before onset, where the median contact has less than half of it."""
+WHITE = 1.2
+"""Steps between samples relative to the size, from which on a signal is almost white (√2)."""
+LARGE_WHITE, WHITE_HZ = 3.0, 400.0
+"""Limit of its size, and the rate below which fast activity of a seizure is almost white, too."""
+INCOMPLETE = 0.75
+"""Fraction of an interval in which samples are missing."""
 IMPOSSIBLE_UV = 1e6
 """No electrode has a potential of one volt."""
 
@@ -90,7 +97,8 @@ def find_broken(
     broken: dict[int, Defect] = {}
     for when, part in (("before", signal[:, :middle]), ("after", signal[:, middle:])):
         if pieces := _pieces(part, fs, plan):
-            checks = _constant(pieces) + (_unlike_others(pieces) if when == "before" else [])
+            checks = _incomplete(pieces) + _constant(pieces)
+            checks += _unlike_others(pieces) if when == "before" else _white_noise(pieces, fs)
             for check in checks:
                 for i in np.flatnonzero(check.fails):
                     amount = check.words.format(check.amounts[i])
@@ -110,6 +118,24 @@ class _Check:
     fails: NDArray[np.bool_]
     amounts: Floats
     words: str
+
+
+def _incomplete(pieces: list[Stretch]) -> list[_Check]:
+    """Contacts that miss samples which other contacts have."""
+    missing = np.mean([piece.missing for piece in pieces], axis=0)
+    fails = (missing >= INCOMPLETE) & (missing.min() < INCOMPLETE)
+    return [_Check("incomplete", fails, missing, "{:.0%} of its samples are missing")]
+
+
+def _white_noise(pieces: list[Stretch], fs: float) -> list[_Check]:
+    """Contacts that show almost white noise, larger than the signal of the others."""
+    if fs < WHITE_HZ:
+        return []
+    large = np.quantile(_relative(pieces, "size"), 1 - _MOSTLY, axis=0)
+    rough = np.quantile([piece.rough for piece in pieces], 1 - _MOSTLY, axis=0)
+    dead = np.mean([piece.flat for piece in pieces], axis=0) >= FLAT
+    noise = ~dead & (large > np.log(LARGE_WHITE)) & is_far(large, dead) & (rough > WHITE)
+    return [_Check("noise", noise, np.exp(large), "{:.0f} times the size of the median contact")]
 
 
 def _constant(pieces: list[Stretch]) -> list[_Check]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _Prepared = TypeVar("_Prepared")
 
+_SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
+"""Of reasons that consist of our own words and numbers."""
 UNREADABLE = Note("could not be read (the command line says why)", "file-unreadable")
 
 
@@ -180,7 +182,8 @@ def _hint(name: str, names: Sequence[str]) -> str:
 
 def _public_reason(error: DataError) -> Reason:
     """The reason that a page may show: messages about files can name their paths."""
-    return error.reason if isinstance(error, OnsetError) else UNREADABLE
+    shown = isinstance(error, OnsetError) or error.reason.code in _SHOWN_CODES
+    return error.reason if shown else UNREADABLE
 
 
 def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) -> _Seizures:

@@ -27,6 +27,9 @@ _MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0}
 _HEAD_MM = 500.0
 _TINY_MM, _SEVERAL = 1.0, 4
 """Several contacts that are all closer than this are given in metres."""
+_CLOSE_MM = 1.0
+"""No electrode has contacts that are closer."""
+_EMPTY = ("", "n/a", "nan", "none")
 
 Point = tuple[float, float, float]
 
@@ -96,6 +99,10 @@ def read_positions(
         )
         rows.append(AuditRow.of("patient", note, (patient,), "noted"))
         scale = _MM["m"]
+    rows += [
+        AuditRow.of("patient", note, (patient,), "noted")
+        for note in (*_unreadable(table), *_too_close(xyz, scale))
+    ]
     if repeated:
         names = ", ".join(sorted(repeated)[:5])
         note = Note(
@@ -123,6 +130,27 @@ def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
     repeated = {contact for contact, points in by_contact.items() if len(points) > 1}
     kept = {n: at for n, at in xyz.items() if str(typed_contact(n) or n) not in repeated}
     return kept, repeated
+
+
+def _unreadable(table: pd.DataFrame) -> list[Note]:
+    """A note on coordinates that are texts; cells without a value are no coordinates."""
+    rows = table[["x", "y", "z"]].astype(str)
+    texts = rows.map(lambda cell: cell.strip().lower() not in _EMPTY and as_number(cell) is None)
+    count = int(texts.any(axis=1).sum())
+    contacts = "1 contact has" if count == 1 else f"{count} contacts have"
+    text = f"{contacts} coordinates that are not numbers, and so no position"
+    return [Note(text, "positions")] if count else []
+
+
+def _too_close(xyz: Mapping[str, Point], scale: float) -> list[Note]:
+    """A note on neighbours of an electrode that are too close: the unit is not the stated one."""
+    at = {contact: point for name, point in xyz.items() if (contact := parse_contact(name))}
+    nexts = ((contact, Contact(contact.shaft, contact.number + 1)) for contact in at)
+    apart = [np.linalg.norm(np.subtract(at[a], at[b])) for a, b in nexts if b in at]
+    if len(apart) < _SEVERAL or not 0 < (usual := scale * float(np.median(apart))) < _CLOSE_MM:
+        return []
+    text = f"neighbouring contacts are {usual:.2g} mm apart, so their unit is not what it seems"
+    return [Note(f"{text}; regions and distances are wrong", "positions")]
 
 
 _SPACES = re.compile(

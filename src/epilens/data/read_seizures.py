@@ -15,6 +15,7 @@ from epilens.data.duplicates import DuplicateFilter
 from epilens.data.name_matching import NameMatcher
 from epilens.data.onset import OutsideError
 from epilens.data.recording import Recording, SeizureRun, pick, read_run, repair
+from epilens.data.silent_stretches import silent_rows
 from epilens.plan import Plan
 
 
@@ -86,7 +87,8 @@ def _attempt(
             channels = run.channels
             run, repaired = repair(run)
             trusted, broken = check_contacts(run, plan.quality, keep)
-            recording, more = pick(run, trusted), [*repaired, *broken.values()]
+            recording = pick(run, trusted)
+            more = [*repaired, *silent_rows(run), *broken.values()]
         else:
             channels = (*run.channels, *run.listed)
             recording, more = read_run(run, plan, keep)

@@ -21,6 +21,7 @@ from epilens.data.positions import Positions
 from epilens.data.quality import quality_flags
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
 from epilens.data.readers.protocol import SECOND
+from epilens.data.silent_stretches import silent_rows
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def read_run(
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
     recording, repaired = repair(_read(run, reader, names, interval))
-    rows += repaired
+    rows += [*repaired, *silent_rows(recording)]
     notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
     notes += interrupted
     if not run.mains_hz and plan.filter.notch != "none":

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
+from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.contacts import short_names
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 
 _LISTED = 6
 """Contacts that a sentence names; the table of excluded channels has all of them."""
+_QUALITY = "channel-quality"
 _RUN_CODES = ("reader-warning", "header-differs", "header-implausible", "names-matched")
 _PATIENT_CODES = ("positions",)
 
 
 def data_doubts(
-    rows: Sequence[AuditRow], channels: Sequence[str], seizures: Sequence[str]
+    rows: Sequence[AuditRow], channels: Sequence[str], seizures: Sequence[str], shown: Bools
 ) -> tuple[str, ...]:
     """Sentences about recordings that cannot be trusted in full; no text of a file enters.
 
@@ -29,9 +33,12 @@ def data_doubts(
         The patient's audit.
     channels, seizures : sequence of str
         Those that are ranked and used.
+    shown : array of bool, (seizure, channel)
+        Which seizures show a channel.
     """
     return (
         *_untrusted_contacts(rows, channels, seizures),
+        *_not_in_every_seizure(rows, channels, seizures, shown),
         *_same_name(rows),
         *_repeated(rows),
         *_about_recordings(rows, seizures),
@@ -42,7 +49,7 @@ def _untrusted_contacts(
     rows: Sequence[AuditRow], channels: Sequence[str], seizures: Sequence[str]
 ) -> list[str]:
     """Contacts that are not ranked, are not used in every seizure, or are used nevertheless."""
-    quality = [row for row in rows if row.what == "channel" and row.code == "channel-quality"]
+    quality = [row for row in rows if row.what == "channel" and row.code == _QUALITY]
     broken = [row for row in quality if row.effect == "excluded"]
     nowhere = [row for row in broken if row.channel not in channels]
     partly = [row for row in broken if row.channel in channels]
@@ -58,6 +65,36 @@ def _untrusted_contacts(
         text = "ranked, although the signal is not as it should be"
         sentences.append(f"{_contacts(odd)} {text}: {_listed(odd, seizures)}.")
     return sentences
+
+
+def _not_in_every_seizure(
+    rows: Sequence[AuditRow], channels: Sequence[str], seizures: Sequence[str], shown: Bools
+) -> list[str]:
+    """Contacts that other recordings have; those that a check excluded are listed by it."""
+    broken = {row.channel for row in rows if row.what == "channel" and row.code == _QUALITY}
+    names, groups = short_names(list(channels)), dict[tuple[int, ...], list[str]]()
+    for c in np.flatnonzero(~shown.all(axis=0)):
+        if channels[c] not in broken:
+            present = tuple(int(s) + 1 for s in np.flatnonzero(shown[:, c]))
+            groups.setdefault(present, []).append(names[c])
+    if not groups:
+        return []
+    count = sum(map(len, groups.values()))
+    texts = [
+        f"{_some(members)} in {len(present)} of {len(seizures)} (seizure "
+        f"{', '.join(map(str, present))})"
+        for present, members in groups.items()
+    ]
+    many = "1 contact is" if count == 1 else f"{count} contacts are"
+    return [
+        f"{many} not in every seizure: {'; '.join(texts[:_LISTED])}. Check whether these contacts "
+        "have other names in the other recordings."
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_odd(row: AuditRow) -> bool:

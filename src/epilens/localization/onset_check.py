@@ -32,11 +32,24 @@ def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
     """A caution for every seizure whose onset the signal questions."""
     cautions = []
     for s, facts in enumerate(evidence.seizures):
-        sentences = [*_disagreement(evidence, timing, s, facts), *_preceding(evidence, timing, s)]
+        sentences = [
+            *_weak_annotation(facts),
+            *_disagreement(evidence, timing, s, facts),
+            *_preceding(evidence, timing, s),
+        ]
         if sentences:
             text = f"Check the onset of seizure {s + 1}. {' '.join(sentences)}"
             cautions.append(Caution("caution", text))
     return tuple(cautions)
+
+
+def _weak_annotation(facts: SeizureFacts) -> list[str]:
+    """A sentence if the annotation doubts the onset, or is about what the patient did."""
+    if "(uncertain" in facts.onset:
+        return ["Its annotation is uncertain."]
+    if "(clinical onset)" in facts.onset:
+        return ["Its annotation is of the clinical onset; the signal can change earlier."]
+    return []
 
 
 def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFacts) -> list[str]:

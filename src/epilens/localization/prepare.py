@@ -207,7 +207,7 @@ def _evidence(
         cut_off=tuple(row.run for row in loaded.rows if row.found == WRONG_LENGTH),
         interrupted=tuple(_interruptions(loaded.rows)),
         proposed=proposed_onsets(loaded.recordings),
-        doubts=data_doubts(loaded.rows, channels, seizures),
+        doubts=data_doubts(loaded.rows, channels, seizures, cube["valid"].any("window").values),
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
-from epilens.data.contacts import parse_contact
+from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, typed_contact
 from epilens.data.onset import Event
 from epilens.data.readers.breaks import (
     Break,
@@ -47,8 +47,7 @@ class MneReader(RecordingReader):
         written = [name.strip() for name in raw.ch_names]
         own = _without_running_numbers(written, units)
         self.names = tuple(own.get(name, name) for name in written)
-        firsts = {name: name.rpartition(" (")[0] for name in own.values()}
-        self.repeated = {name: first for name, first in firsts.items() if first}
+        self.repeated = _repeated(self.names, units)
         self.bad = frozenset(own.get(name.strip(), name.strip()) for name in raw.info["bads"])
         self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
         self.kinds = tuple(raw.get_channel_types())
@@ -169,6 +168,22 @@ def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> d
         if len(numbered) > 1 and base not in names and not set(numbered) & set(listed)
         for i, name in enumerate(numbered)
     }
+
+
+def _repeated(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
+    """Channels that are the same contact as an earlier one, by electrode and number.
+
+    Names that sidecars list are different contacts.
+    """
+    first: dict[tuple[Contact, ...], str] = {}
+    repeated = {}
+    for name in names:
+        contacts = contacts_of_channel(name, typed_contact)
+        if contacts and name not in listed and contacts in first:
+            repeated[name] = first[contacts]
+        elif contacts:
+            first.setdefault(contacts, name)
+    return repeated
 
 
 def _stamped_breaks(raw: BaseRaw) -> tuple[Break, ...]:

@@ -14,7 +14,8 @@ from epilens.data.onset import Event
 from epilens.data.readers.breaks import Break
 
 SECOND = Note(
-    "has the name of an earlier channel of the file, which is used instead", "channel-name"
+    "is the same contact as an earlier channel of the file by its name; that one is used instead",
+    "channel-name",
 )
 """About a channel in `RecordingReader.repeated`."""
 
@@ -33,7 +34,7 @@ class RecordingReader(ABC):
     samples: int
     """Length in samples."""
     repeated: Mapping[str, str] = MappingProxyType({})
-    """Channels with the name of an earlier one: `A1 (2)` → `A1`."""
+    """Channels with the name of an earlier one: `A1 (2)` or `A 01` → `A1`."""
     notes: tuple[Note, ...] = ()
     """Warnings about the file."""
     breaks: tuple[Break, ...] = ()
