@@ -128,7 +128,7 @@ def test_the_public_plan_goes_from_files_to_page(public, tmp_path):
     page = Path(invoke("reproduce", folder, "--out", tmp_path / "page"))
     text = page.read_text(encoding="utf-8")
     assert "For research, not for diagnosis." in text
-    assert "Smoke plan" in text
+    assert "Quick test" in text
     assert "Comparison of methods" in text
     for own in ("http://www.w3.org", "http-equiv", 'href="https://doi.org/'):  # nothing is loaded
         text = text.replace(own, "")

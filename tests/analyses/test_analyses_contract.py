@@ -116,7 +116,7 @@ def test_a_figure_has_a_letter_for_each_panel(name, results):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_long_note_is_never_clipped(name, results):
-    words = "Smoke plan, below the paper's budget: it shows that every step works. " * 4
+    words = "Quick test with shortened training: it shows that every step works. " * 4
     figure = figure_of({part: results[part] for part in FIGURES[name].analyses}, words)
     figure.canvas.draw()
     note = figure._supxlabel.get_window_extent()

@@ -188,7 +188,7 @@ def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
     setting = json.loads((folder / "run.json").read_text()) | {"smoke": True, "simulated": True}
     (tmp_path / "run.json").write_text(json.dumps(setting))
     smoke, simulated, _ = Run(tmp_path).caveats
-    assert "Smoke plan" in smoke
+    assert "Quick test" in smoke
     assert "nothing here is clinical evidence" in simulated
 
 

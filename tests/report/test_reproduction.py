@@ -58,7 +58,7 @@ def test_every_table_and_figure_is_there_in_every_form(made):
 
 def test_the_page_is_one_file_that_says_what_it_is(made):
     text = made.read_text(encoding="utf-8")
-    assert "Smoke plan" in text.split("<nav>")[0]
+    assert "Quick test" in text.split("<nav>")[0]
     assert "For research, not for diagnosis." in text.split("<nav>")[0]
     assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
     assert "<script" not in text
@@ -78,8 +78,13 @@ def test_the_top_counts_the_claims_and_a_glossary_ends_the_page(made):
     text = made.read_text(encoding="utf-8")
     tally = text.split('<div class="tally">')[1].split("</div>")[0]
     counts = [int(n) for n in re.findall(r"<b>(\d+)</b>", tally)]
-    (claims,) = re.findall(r"(\d+) claims of the paper", tally)
-    assert sum(counts) == int(claims) > 3
+    ((tested, claims),) = re.findall(r"(\d+) of (\d+) claims of the paper", tally)
+    assert sum(counts) == int(claims) > int(tested) > 1
+    assert 'class="untested"' in tally
+    assert "Table 1" in tally.split('class="untested"')[1]  # another cohort by design
+    top = text.split("<h1>")[1]
+    places = [top.index(part) for part in ('class="lead"', 'class="caveats"', 'class="tally"')]
+    assert places == sorted(places)
     assert "checks passed" in tally
     assert 'id="glossary"' in text
     table = text.split('<section id="main">')[1].split("</section>")[0]

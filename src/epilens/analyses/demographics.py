@@ -147,8 +147,13 @@ def claim(frame: pd.DataFrame) -> Verdict:
         same = int((both["modality"].str.upper() == both["paper_modality"].str.upper()).sum())
     agreement = f"; the modality agrees for {same} of the {len(both)} for whom both are known"
     agreement = agreement if len(both) else ""
+    outcome = ClaimOutcome.NOT_COMPARABLE
+    if same < len(both):
+        outcome = ClaimOutcome.DIFFER
+    elif len(here) == len(frame) == len(PAPER):
+        outcome = ClaimOutcome.AGREE
     return verdict(
-        len(here) == len(frame) == len(PAPER) and same == len(both),
+        outcome,
         "80 patients, all Engel class I",
         f"{len(frame)} patients, {len(here)} of them named in the paper{agreement}",
     )

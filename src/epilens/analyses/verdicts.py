@@ -44,9 +44,9 @@ class ClaimOutcome(StrEnum):
         """In a count of claims."""
         return {
             ClaimOutcome.AGREE: "agree with the paper",
-            ClaimOutcome.DIFFER: "differ",
-            ClaimOutcome.UNCLEAR: "no clear difference",
-            ClaimOutcome.NOT_COMPARABLE: "not comparable",
+            ClaimOutcome.DIFFER: "differ from the paper",
+            ClaimOutcome.UNCLEAR: "show no clear difference",
+            ClaimOutcome.NOT_COMPARABLE: "cannot be compared with this cohort",
         }[self]
 
 

@@ -176,8 +176,8 @@ class Run:
         sentences = []
         if self.setting.get("smoke"):
             sentences.append(
-                "Smoke plan, below the paper's budget: it shows that every step works, and "
-                "judges no method."
+                "Quick test with shortened training: it shows that every step works. Do not "
+                "compare methods by it."
             )
         if self.simulated:
             sentences.append("Simulated patients: nothing here is clinical evidence.")

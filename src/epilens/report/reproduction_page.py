@@ -62,7 +62,8 @@ def page(results: RunResults, links: bool = False) -> str:
     pieces = {
         "SIGN": _SIGN,
         "STYLE": _style(),
-        "TITLE": html.escape(f"EpiLENS: {results.run.plan.name}"),
+        "TITLE": html.escape(f"Reproduction of the EpiLENS paper: {results.run.plan.name}"),
+        "LEAD": html.escape(_lead(results)),
         "CAVEATS": "".join(f"<p>{html.escape(text)}</p>" for text in results.run.caveats),
         "TALLY": _tally(results),
         "FACTS": _facts(results.run),
@@ -80,11 +81,26 @@ def _style() -> str:
     return (files("epilens.report") / "reproduction.css").read_text(encoding="utf-8")
 
 
+def _lead(results: RunResults) -> str:
+    """What the page shows, in two sentences."""
+    patients = results.run.setting["patients"].values()
+    kind = "simulated patients" if results.run.simulated else "patients"
+    centers = len({patient["center"] for patient in patients})
+    figures = len(figures_of(results))
+    return (
+        f"This page compares {len(results.run.methods)} methods on {len(patients)} {kind} of "
+        f"{centers} {'center' if centers == 1 else 'centers'}. It has {len(results.results)} "
+        f"tables and {figures} figures of the paper and beyond, each with the paper's values "
+        "next to those of this cohort."
+    )
+
+
 def _tally(results: RunResults) -> str:
     """How many claims of the paper this cohort agrees with, and which."""
     outcomes = {name: result.outcome for name, result in results.results.items()}
     claimed = {name: o for name, o in outcomes.items() if o is not None and name != "audit"}
     counts = Counter(claimed.values())
+    tested = len(claimed) - counts[ClaimOutcome.NOT_COMPARABLE]
     items = "".join(
         f'<li class="{_MARKS[outcome][0]}"><b>{counts[outcome]}</b> {outcome.counted}: '
         f"{_links(claimed, outcome)}</li>"
@@ -94,8 +110,8 @@ def _tally(results: RunResults) -> str:
     checks = results.results["audit"].frame["passed"]
     audit = "passed" if checks.all() else "failed"
     return (
-        f"<p>{len(claimed)} claims of the paper were tested on this cohort. A difference counts "
-        "if its 95 % confidence interval over patients excludes zero.</p>"
+        f"<p>{tested} of {len(claimed)} claims of the paper could be tested on this cohort. A "
+        "difference counts if its 95 % confidence interval over patients excludes zero.</p>"
         f'<ul>{items}</ul><p>Audit: <a href="#audit">{len(checks)} checks {audit}</a>.</p>'
     )
 
@@ -194,12 +210,12 @@ _PAGE = """<!doctype html>
 <style>
 @STYLE@</style></head><body>
 <h1>@TITLE@</h1>
+<p class="lead">@LEAD@</p>
 <div class="caveats">@CAVEATS@</div>
 <div class="tally">@TALLY@</div>
+<p>Brown numbers are the values of <a href="@PAPER@" rel="noreferrer">the paper</a> (80 patients of
+four centers). ▲ marks the best value of a column. <a href="#glossary">What the words mean</a></p>
 <dl class="facts">@FACTS@</dl>
-<p>Brown numbers are what <a href="@PAPER@" rel="noreferrer">the paper</a> reports on its 80
-patients of four centers; bold ones are the best of their column.
-<a href="#glossary">What the words mean</a></p>
 <nav aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>@LINKS@</ul></nav>
 @SECTIONS@
 <section id="glossary"><h2>What the words mean</h2><dl class="words">@GLOSSARY@</dl></section>
