@@ -66,11 +66,18 @@ audit: $(DEVELOPMENT)
 bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks
 
-# Tutorials are executed while the pages are made; what they write stays in build/.
+# Tutorials are executed while the pages are made; what they write and install stays in build/.
+TUTORIALS := $(CURDIR)/build/tutorials
+docs: export PATH := $(CURDIR)/$(BIN):$(PATH)
+docs: export PYTHONPATH := $(CURDIR):$(TUTORIALS)/site:$(PYTHONPATH)
+docs: export PIP_TARGET := $(TUTORIALS)/site
+docs: export PIP_NO_BUILD_ISOLATION := 0
+docs: export PIP_NO_DEPS := 1
+docs: export PIP_NO_INDEX := 1
+docs: export PIP_QUIET := 1
 docs: $(DEVELOPMENT)
-	$(BIN)/python -m tools.decisions docs/decisions.md
-	rm -rf build/tutorials && mkdir -p $(addprefix build/tutorials/,demo own patient method)
-	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$$PYTHONPATH" $(BIN)/mkdocs build --strict --quiet
+	rm -rf $(TUTORIALS) && mkdir -p $(addprefix $(TUTORIALS)/,demo own patient method site)
+	mkdocs build --strict --quiet
 	@! grep -rl "Traceback (most recent call last)" site/guide site/reference || (echo "a tutorial failed"; exit 1)
 	@echo site/index.html
 

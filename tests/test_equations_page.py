@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 FUNCTIONS = sorted(set(re.findall(r"`(epilens\.[\w.]+)`", PAGE)))
 TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)`", PAGE)))
 

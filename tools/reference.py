@@ -1,6 +1,6 @@
-"""Reference pages of the documentation, generated from the verbs, the plan and the registries.
+"""Reference pages of the documentation, made from the verbs, the plan, the registries, the API.
 
-A verb, field or row that is added appears without another edit.
+A verb, field, entry or public name that is added appears without another edit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from epilens.core.provenance import plain
 from epilens.report.listings import LISTINGS
 from epilens.report.tables import in_markdown
 
@@ -110,6 +111,72 @@ def registry_table(registry: str) -> str:
 
 
 _LOCAL_COLUMNS = ("installed", "weights")
+
+
+def settings_table() -> str:
+    """One line per method of the package: everything that its fit uses in addition to the plan."""
+    from epilens.methods import METHODS
+
+    rows = []
+    for name, method in METHODS.items():
+        if METHODS.origin(name).package == "epilens":
+            used = plain(method.settings) | {"prevalence_tolerance": method.prevalence_tolerance}
+            pairs = ", ".join(f"{key} {value}" for key, value in _leaves(used))
+            rows.append((f"`{name}`", pairs or "none"))
+    return _table(("method", "settings"), rows)
+
+
+def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of nested settings, without the names of their classes."""
+    for key, value in tree.items():
+        if key == "settings" and not prefix:
+            continue
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif value not in ("", {}, None):
+            yield f"{prefix}{key}", value
+
+
+def glossary() -> str:
+    """Every term with its sentence, in alphabetical order."""
+    from epilens.core.glossary import GLOSSARY
+
+    terms = sorted(GLOSSARY.items(), key=lambda pair: pair[0].casefold())
+    return _table(("term", "meaning"), [(f"**{term}**", text) for term, text in terms])
+
+
+TASKS = {
+    "Localize one patient": ("localize", "propose_onsets", "open_model"),
+    "Read recordings, make cubes": ("read_bids", "describe", "open_cohort", "Cohort"),
+    "Descriptors and views": ("descriptors", "views"),
+    "Evaluate methods": ("run", "open_run", "score", "compare", "analyse", "fuse"),
+    "Train a model": ("train", "PRQNet", "BCRNet"),
+    "Settings": ("Plan", "Runtime"),
+}
+"""Public names by task, in the order in which a reader needs them."""
+
+
+def api() -> str:
+    """Every public name under its task: a table of contents, then the docstrings."""
+    import epilens
+
+    listed = {name for names in TASKS.values() for name in names}
+    others = tuple(sorted(set(epilens.__all__) - listed))
+    tasks = TASKS | ({"Other": others} if others else {})
+    rows = [(task, ", ".join(_link(name) for name in names)) for task, names in tasks.items()]
+    parts = [_table(("task", "names"), rows)]
+    for task, names in tasks.items():
+        parts.append(f"## {task}")
+        for name in names:
+            options = "    options:\n      heading_level: 3\n"
+            parts.append(f"::: {epilens._HOME[name]}.{name}\n{options}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _link(name: str) -> str:
+    import epilens
+
+    return f"[`{name}`](#{epilens._HOME[name]}.{name})"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -10,7 +10,10 @@ import typer
 from tools import reference
 from typer.main import get_command
 
+import epilens
 from epilens.cli import app
+from epilens.core.glossary import GLOSSARY
+from epilens.methods import METHODS
 from epilens.plan import Plan, Section
 from epilens.report.listings import LISTINGS
 
@@ -81,7 +84,31 @@ def test_a_verb_that_is_added_is_documented_by_being_there():
     assert "epilens second FOLDER [--loud]" in page.replace("--no-loud", "--loud")
 
 
-@pytest.mark.parametrize("page", ["cli", "plan", "rows", "api"])
+def test_every_term_of_the_glossary_is_documented():
+    assert all(f"| **{term}** |" in reference.glossary() for term in GLOSSARY)
+
+
+def test_every_public_name_is_documented_under_one_task():
+    names = [name for names in reference.TASKS.values() for name in names]
+    assert sorted(names) == sorted(epilens.__all__)
+    assert all(f"::: {epilens._HOME[name]}.{name}\n" in reference.api() for name in names)
+
+
+def test_a_public_name_without_a_task_is_documented_nevertheless(monkeypatch):
+    monkeypatch.setattr(reference, "TASKS", {"Settings": ("Plan",)})
+    assert "::: epilens.report.localize.localize\n" in reference.api().split("## Other")[1]
+
+
+def test_every_setting_of_a_method_is_documented():
+    table = reference.settings_table()
+    assert all(f"| `{name}` |" in table for name in METHODS)
+    assert "arguments.C 1.0" in table
+    assert "encoder.dropout 0.4" in table
+
+
+@pytest.mark.parametrize(
+    "page", ["cli", "plan", "api", "methods", "datasets", "analyses", "formats"]
+)
 def test_the_pages_of_the_reference_are_made_when_they_are_built(page):
     text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
     assert 'exec="1"' in text
