@@ -68,16 +68,10 @@ bench: $(DEVELOPMENT)
 
 # Tutorials are executed while the pages are made; what they write and install stays in build/.
 TUTORIALS := $(CURDIR)/build/tutorials
-docs: export PATH := $(CURDIR)/$(BIN):$(PATH)
-docs: export PYTHONPATH := $(CURDIR):$(TUTORIALS)/site:$(PYTHONPATH)
-docs: export PIP_TARGET := $(TUTORIALS)/site
-docs: export PIP_NO_BUILD_ISOLATION := 0
-docs: export PIP_NO_DEPS := 1
-docs: export PIP_NO_INDEX := 1
-docs: export PIP_QUIET := 1
+INTO_TUTORIALS := PIP_TARGET=$(TUTORIALS)/site PIP_NO_BUILD_ISOLATION=0 PIP_NO_DEPS=1 PIP_NO_INDEX=1 PIP_QUIET=1
 docs: $(DEVELOPMENT)
 	rm -rf $(TUTORIALS) && mkdir -p $(addprefix $(TUTORIALS)/,demo own patient method site)
-	mkdocs build --strict --quiet
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$(TUTORIALS)/site:$$PYTHONPATH" $(INTO_TUTORIALS) mkdocs build --strict --quiet
 	@! grep -rl "Traceback (most recent call last)" site/guide site/reference || (echo "a tutorial failed"; exit 1)
 	@echo site/index.html
 
