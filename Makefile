@@ -68,7 +68,7 @@ bench: $(DEVELOPMENT)
 
 # Tutorials are executed while the pages are made; what they write and install stays in build/.
 TUTORIALS := $(CURDIR)/build/tutorials
-INTO_TUTORIALS := PIP_TARGET=$(TUTORIALS)/site PIP_NO_BUILD_ISOLATION=0 PIP_NO_DEPS=1 PIP_NO_INDEX=1 PIP_QUIET=1
+INTO_TUTORIALS := PIP_TARGET=$(TUTORIALS)/site PIP_NO_BUILD_ISOLATION=0 PIP_NO_DEPS=1 PIP_NO_INDEX=1 PIP_QUIET=1 NO_MKDOCS_2_WARNING=1
 docs: $(DEVELOPMENT)
 	rm -rf $(TUTORIALS) && mkdir -p $(addprefix $(TUTORIALS)/,demo own patient method site)
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):$(TUTORIALS)/site:$$PYTHONPATH" $(INTO_TUTORIALS) mkdocs build --strict --quiet

@@ -21,6 +21,7 @@ from PIL import Image
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+MARKS = "review-marks.png"
 MOST_BYTES = 200_000
 WAIT_MS = 300_000
 PATIENT = "north/sub-N01"
@@ -80,7 +81,7 @@ def patient_pictures(browser: Browser, demo: Path, work: Path, out: Path) -> Non
     pages = work / "pages"
     for name in (PATIENT, QUESTIONED):
         localize(demo / "cohort" / name).save(pages)
-    page = open_page(browser, (pages / f"{Path(PATIENT).name}.html").as_uri())
+    page = open_page(browser, (pages / f"{Path(PATIENT).name}.html").as_uri(), height=1120)
     page.wait_for_function("document.documentElement.dataset.ready")
     save(page.screenshot(), out / "patient-top.png")
     parts = {
@@ -129,9 +130,9 @@ def mark_onset(page: Page, out: Path) -> None:
     page.mouse.click(box["x"] + 74 + 0.47 * (box["width"] - 74), box["y"] + 100)
     page.get_by_text("saved, revision 1", exact=True).wait_for()
     page.mouse.move(5, 5)
+    page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(500)
-    wide = {"x": box["x"] + box["width"] * 0.35, "y": box["y"], "height": 520}
-    save(page.screenshot(clip={**wide, "width": 1280 - wide["x"]}), out / "review-marks.png")
+    save(page.screenshot(clip={"x": 400, "y": 120, "width": 880, "height": 600}), out / MARKS)
 
 
 def analyse_and_read(page: Page, out: Path) -> None:
@@ -141,6 +142,7 @@ def analyse_and_read(page: Page, out: Path) -> None:
     page.wait_for_selector('html[data-runs="1"]')
     page.frame_locator("#page").locator("#ranking tbody tr").first.wait_for()
     page.wait_for_timeout(1500)
+    page.set_viewport_size({"width": 1280, "height": 1200})
     save(page.screenshot(), out / "review-run.png")
     page.click("#tab-read")
     page.fill("#initials", "AB")
@@ -165,7 +167,7 @@ def second_reader(page: Page, out: Path) -> None:
     for index in range(3):
         page.locator("[data-zone]").nth(index).click()
     page.wait_for_timeout(500)
-    save(page.screenshot(), out / "review-blind.png")
+    save(page.locator("#view-read").screenshot(), out / "review-blind.png")
     page.close()
 
 
