@@ -25,11 +25,11 @@ QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "metho
 QUICK += ("resampling", "localize", "checking", "contact_features")
 LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "cohort_results")
 LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
-LONG += ("oddities",)
 LONG += ("onset_check", "background", "plausibility", "recorded_candidates", "sensitivity")
+LONG += ("oddities", "lens_settings")
 WITH_ARGUMENTS = ("fuzz", "real", "learning", "kills", "scale", "soak")
 WITH_ARGUMENTS += ("labels", "transfer", "background", "plausibility", "sensitivity")
-WITH_ARGUMENTS += ("recorded_candidates", "cohort_results", "oddities")
+WITH_ARGUMENTS += ("recorded_candidates", "cohort_results", "oddities", "lens_settings")
 """What follows the name is theirs."""
 RESULTS = Path(__file__).parent / "results"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import cohort_results, real
+from benchmarks import cohort_results, lens_settings, real
 from benchmarks.seizure_features import auroc, patient_aurocs, structure
 from sklearn.metrics import roc_auc_score
 
@@ -123,3 +125,19 @@ def test_methods_are_compared_patient_by_patient():
     assert lines[2].startswith("| logistic-z − logistic | +0.150 (+0.100 to +0.200) |")
     assert lines[3].startswith("| cdel − logistic-z | +0.000")
     assert len(lines) == 4
+
+
+def test_settings_of_lens_are_compared_on_patients_of_other_folds():
+    is_ez = np.arange(16) < 4
+    channels = tuple(f"{'AB'[i // 8]}{i % 8 + 1}" for i in range(16))
+    terms = RNG.normal(size=(10, 1, 16, 14, 2)) + is_ez[:, None, None]
+    patients = [
+        lens_settings.LabelledTerms(f"p{p}", "North", channels, terms[p], is_ez) for p in range(10)
+    ]
+    present = lens_settings.evaluate(patients, lens_settings.Alternative())
+    assert len(present) == 10
+    assert present["auroc"].mean() > 0.9
+    wrong = [*patients[:9], replace(patients[9], is_ez=~is_ez)]
+    changed = lens_settings.evaluate(wrong, lens_settings.Alternative())
+    assert changed.loc["p4", "auroc"] == present.loc["p4", "auroc"]  # the same fold as p9
+    assert changed.loc["p9", "auroc"] == pytest.approx(1 - present.loc["p9", "auroc"])
