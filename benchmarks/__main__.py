@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
 
-Without names: the quick ones. `cohort` and `simulation` work on the whole `paper` shape and take
-several minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning
+Without names: the quick ones. `simulation` works on the whole `paper` shape and takes several
+minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning
 [FOLDER]` trains networks with changed settings; `fuzz [--inputs N]` damages inputs of every reader
 and resumes where it stopped; `cohort_results RUN COHORT …` compares methods on simulated cohorts;
 `kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]` measures workers and
@@ -17,29 +17,35 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
 
 QUICK = ("descriptors", "file_to_cube", "memory", "networks", "training", "methods")
 QUICK += ("resampling", "localize", "checking", "contact_features")
-LONG = ("cohort", "simulation", "fuzz", "real", "learning", "onset", "cohort_results")
-LONG += ("review", "kills", "scale", "soak", "faults", "labels", "transfer")
-LONG += ("onset_check", "background", "plausibility", "recorded_candidates", "sensitivity")
-LONG += ("oddities", "lens_settings")
-WITH_ARGUMENTS = ("fuzz", "real", "learning", "kills", "scale", "soak")
-WITH_ARGUMENTS += ("labels", "transfer", "background", "plausibility", "sensitivity")
-WITH_ARGUMENTS += ("recorded_candidates", "cohort_results", "oddities", "lens_settings")
-"""What follows the name is theirs."""
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+
+def list_benchmarks() -> dict[str, bool]:
+    """Names of the benchmarks, and whether words after the name are their arguments."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.py"))}
+    measures = {
+        name: re.search(r"^def measure\((.*)\)", text, re.M) for name, text in texts.items()
+    }
+    return {name: bool(match[1]) for name, match in measures.items() if match}
 
 
 def main(names: list[str]) -> int:
-    own = bool(names) and names[0] in WITH_ARGUMENTS
+    takes_arguments = list_benchmarks()
+    own = bool(names) and takes_arguments.get(names[0], False)
     names, arguments = (names[:1], names[1:]) if own else (names, [])
-    unknown = set(names) - {*QUICK, *LONG}
+    unknown = set(names) - set(takes_arguments)
     if unknown:
-        print(f"benchmarks: unknown {', '.join(sorted(unknown))}; known: {', '.join(QUICK + LONG)}")
+        print(
+            f"benchmarks: unknown {', '.join(sorted(unknown))}; known: {', '.join(takes_arguments)}"
+        )
         return 2
     missed = 0
     RESULTS.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import real, recorded, recorded_candidates, sensitivity
+from benchmarks import real, recorded, sensitivity
 
 import epilens
 from epilens.core.errors import ModelError
@@ -141,16 +141,6 @@ def test_a_model_is_evaluated_on_a_file_of_features(tmp_path, monkeypatch, capsy
     assert "| `model` |" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="expected two files, found 1"):
         real.measure(str(fit), "--model", str(folder))
-
-
-def test_a_candidate_that_shrinks_towards_nothing_is_the_lens_as_it_is(tmp_path):
-    patients = list(real.read(features_file(tmp_path)).values())
-    nothing = recorded_candidates.shrunk(0.0, np.zeros(99))
-    *others, last = patients
-    usual = recorded_candidates.as_it_is(others, last)
-    assert np.corrcoef(usual, nothing(others, last))[0, 1] > 0.999
-    assert recorded_candidates.judge(recorded_candidates.pairwise, patients)[:, 0].mean() > 0.9
-    assert recorded_candidates.judge(recorded_candidates.by_clarity, patients)[:, 0].mean() > 0.9
 
 
 def test_scores_do_not_depend_on_gain_and_little_on_rate():
