@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import row, side_by_side
-from epilens.evidence import files
-from epilens.evidence.files import open_cube, open_store, save, save_store
+from epilens.evidence import zip_store
+from epilens.evidence.files import open_cube, save
 from epilens.evidence.signals import make_signals
+from epilens.evidence.zip_store import open_store, save_store
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
 
@@ -47,7 +48,7 @@ def _rows(what: str, read: Callable[[], object], path: Path) -> list[dict[str, A
 
     def check() -> None:
         for chunk in chunks:
-            files._fast_checksum(chunk)
+            zip_store._fast_checksum(chunk)
 
     times = side_by_side({"disk": from_disk, "memory": read, "sums": check})
     lines = []

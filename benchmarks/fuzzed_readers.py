@@ -243,7 +243,8 @@ def _ledgers(folder: Path) -> list[bytes]:
 
 
 def _cube(path: Path) -> object:
-    from epilens.evidence.files import attributes_of, open_cube
+    from epilens.evidence.files import open_cube
+    from epilens.evidence.zip_store import attributes_of
 
     attributes_of(path)
     return open_cube(path)

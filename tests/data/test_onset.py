@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epilens.core.errors import OnsetError
-from epilens.data.onset import RULES, Event, find_onset
+from epilens.data.onset import Event, find_onset
+from epilens.data.onset_texts import RULES
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -12,18 +12,9 @@ import xarray as xr
 from epilens.core.errors import CubeError, DamagedError, DataError
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
-from epilens.evidence.files import (
-    SUFFIX,
-    attributes_of,
-    first_corrupt_chunk,
-    key_of,
-    open_cohort,
-    open_cube,
-    open_patient,
-    save,
-    save_store,
-)
+from epilens.evidence.files import SUFFIX, key_of, open_cohort, open_cube, open_patient, save
 from epilens.evidence.signals import each_signal, has_signals, make_signals, signal_of
+from epilens.evidence.zip_store import attributes_of, first_corrupt_chunk, save_store
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_patient, make_recording
 
@@ -279,8 +270,7 @@ def test_a_store_that_must_be_unpacked_is_refused_before_decoding(
     path = save(make_cube(seizures=1, channels=2, fs=64.0), tmp_path / f"sub-01{SUFFIX}")
     open_cube(rewrite(path, lambda name, content: content))  # the rewriting itself is harmless
     rewrite(path, change, compression)
-    monkeypatch.setattr(
-        "epilens.evidence.files.xr.open_dataset", lambda *args, **options: pytest.fail("decoded")
-    )
+    decoded = lambda *args, **options: pytest.fail("decoded")  # noqa: E731
+    monkeypatch.setattr("epilens.evidence.zip_store.xr.open_dataset", decoded)
     with pytest.raises(DamagedError, match=why):
         open_cube(path)

@@ -12,8 +12,9 @@ from epilens.core import provenance
 from epilens.data import read_seizures
 from epilens.data.bids import read_bids
 from epilens.evidence import keys
-from epilens.evidence.files import SUFFIX, attributes_of, key_of, open_patient, open_store
+from epilens.evidence.files import SUFFIX, key_of, open_patient
 from epilens.evidence.store import STORES, describe_cohort
+from epilens.evidence.zip_store import attributes_of, open_store
 from epilens.plan import PAPER_NINE, Plan
 
 PACKAGE = Path(epilens.__file__).parent

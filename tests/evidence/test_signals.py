@@ -10,9 +10,10 @@ import xarray as xr
 from epilens.core.errors import CubeError
 from epilens.evidence.cube import blind
 from epilens.evidence.describe import describe
-from epilens.evidence.files import open_patient, save, save_store
+from epilens.evidence.files import open_patient, save
 from epilens.evidence.signals import each_signal, make_signals, signal_of, without_signals
 from epilens.evidence.traces import make_traces
+from epilens.evidence.zip_store import save_store
 from epilens.plan import Plan
 from epilens.testing import make_patient, make_recording
 

@@ -18,7 +18,8 @@ from epilens.data.bad_channels import marked_bad
 from epilens.data.flags import bare_word
 from epilens.data.labels import StatedContacts, Zones, stated_contacts
 from epilens.data.non_contacts import BIDS_CONTACTS
-from epilens.data.onset import APART_S, TABLED, Event, Onset, means_onset
+from epilens.data.onset import APART_S, TABLED, Event, Onset
+from epilens.data.onset_texts import means_onset
 from epilens.data.positions import Positions
 from epilens.data.readers.companions import header_of
 from epilens.data.recording import SeizureRun

@@ -1,255 +1,30 @@
 """Patients on disk: the cube and the stores next to it, one zip file each.
 
-CUBES/sub-01.zarr.zip, CUBES/{features,traces,signals}/sub-01.zarr.zip: zarr stores that
-any reader of zarr opens, e.g. `xarray.open_zarr(zarr.storage.ZipStore(path, mode="r"))`. A file is
-written atomically, every chunk has a CRC-32 and a faster checksum (its comment in the zip file),
-and the same content gives the same bytes.
+CUBES/sub-01.zarr.zip, CUBES/{features,traces,signals}/sub-01.zarr.zip (`zip_store`).
 """
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
-import zarr
-from zarr.storage import MemoryStore, ZipStore
 
-from epilens.core.errors import CubeError, DamagedError, DataError, did_you_mean
+from epilens.core.errors import CubeError, DamagedError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.data.sidecars import natural
 from epilens.evidence.cube import check, joined
+from epilens.evidence.zip_store import attributes_of, damaged_error, open_store, save_store
 from epilens.io.atomic import load_json
-from epilens.io.outputs import check_own_file, replace_file
 from epilens.io.remote import ON_DEMAND as SUFFIX
 from epilens.io.remote import download, local_file, names_on_demand, remove_file
-
-if TYPE_CHECKING:
-    from zarr.abc.buffer import Buffer, BufferPrototype
-    from zarr.abc.store import ByteRequest
-
-_ATTRIBUTES, _METADATA = ".zattrs", ".zmetadata"
-"""The first file in the zip file of a store, and the one that describes all others."""
-_BLOCK = 4096
-"""Number of 8-byte words per partial sum of the checksum."""
 
 
 def save(cube: xr.Dataset, path: str | Path) -> Path:
     """Write a cube atomically."""
     return save_store(check(cube), path)
-
-
-def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
-    """Write any dataset atomically, as a zarr store (format 2) in a zip file.
-
-    An array is one chunk, unless its encoding asks for `chunks`. Nothing is compressed, because
-    noise compresses badly.
-    """
-    chunks: dict[str, Buffer] = {}
-    store, attributes = MemoryStore(chunks), dict(dataset.attrs)
-    if on_axes := [str(name) for name in dataset.coords if name not in dataset.dims]:
-        attributes["coordinates"] = " ".join(on_axes)
-    group = zarr.create_group(store, zarr_format=2, attributes=attributes)
-    for name, variable in dataset.variables.items():
-        wanted = variable.encoding.get("chunks", variable.shape)
-        group.create_array(
-            str(name),
-            data=np.ascontiguousarray(variable.values),
-            chunks=tuple(max(1, n) for n in wanted),
-            compressors=None,
-            filters=None,
-            fill_value=None,
-            attributes={"_ARRAY_DIMENSIONS": [str(axis) for axis in variable.dims]},
-            config={"write_empty_chunks": True},  # a missing chunk is an error
-        )
-    zarr.consolidate_metadata(store, zarr_format=2)
-    with (
-        replace_file(check_own_file(path, _ATTRIBUTES)) as hidden,
-        zipfile.ZipFile(hidden, "w") as file,
-    ):
-        for name in sorted(chunks):
-            info, content = zipfile.ZipInfo(name), chunks.pop(name).to_bytes()
-            info.comment = _fast_checksum(content)
-            file.writestr(info, content)
-    return Path(path)
-
-
-def _fast_checksum(content: bytes) -> bytes:
-    """A checksum of eight hexadecimal digits, twenty times faster than CRC-32.
-
-    It is the CRC-32 of the sums of blocks of 8-byte words, and of the remaining bytes.
-    """
-    words = np.frombuffer(content, "<u8", len(content) // 8)
-    whole = len(words) // _BLOCK * _BLOCK
-    sums = words[:whole].reshape(-1, _BLOCK).sum(axis=1, dtype=np.uint64)
-    return b"%08x" % zlib.crc32(content[8 * whole :], zlib.crc32(sums.astype("<u8").tobytes()))
-
-
-class _CheckedZipStore(ZipStore):
-    """A zip store in which a damaged or missing chunk is an error that names the file."""
-
-    def __init__(self, path: Path):
-        _check_file(path)
-        super().__init__(path, mode="r")
-        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as file:
-            self._infos = {info.filename: info for info in file.infolist()}
-            _check_arrays(path, file, self._infos)
-
-    def _read_checked(self, key: str) -> bytes | None:
-        """A chunk, checked by the fast checksum; None for one without, which CRC-32 checks."""
-        info = getattr(self, "_infos", {}).get(key)
-        if info is None or info.compress_type or len(info.comment) != 8:
-            return None
-        with Path(self.path).open("rb") as file:
-            file.seek(info.header_offset)
-            name_length, extra_length = struct.unpack("<26x2H", file.read(30))
-            file.seek(name_length + extra_length, os.SEEK_CUR)
-            content = file.read(info.file_size)
-        if len(content) != info.file_size or _fast_checksum(content) != info.comment:
-            raise ValueError("not as it was written")
-        return content
-
-    async def get(
-        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
-    ) -> Buffer | None:
-        """The chunk; None for absent metadata, which zarr looks for in many places."""
-        try:
-            content = None if byte_range else self._read_checked(key)
-            if content is not None:
-                return prototype.buffer.from_bytes(content)
-            piece = await super().get(key, prototype, byte_range)
-        except Exception as error:  # zipfile raises many kinds
-            raise _damaged_error(self.path, f"{key}: {error}") from error
-        if piece is None and not key.rpartition("/")[2].startswith((".z", "zarr.json")):
-            raise _damaged_error(self.path, f"{key} is missing")
-        return piece
-
-
-def _check_file(path: Path) -> None:
-    """Refuse a pipe or a device, whose opening would block; download a file of a remote store."""
-    if local_file(path).exists() and not path.is_file():
-        raise _damaged_error(path, "not a file")
-
-
-def _check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) -> None:
-    """Refuse, before anything is decoded, a store that would be unpacked by a filter.
-
-    Stores of EpiLENS are not compressed: a chunk has exactly the bytes of its array. Whatever is
-    larger when it is unpacked, or needs a filter, was not written by `save_store`.
-    """
-    packed = next((name for name, info in infos.items() if info.compress_type), "")
-    if packed:
-        raise _damaged_error(path, f"{packed} is compressed")
-    try:
-        metadata = json.loads(file.read(_METADATA))["metadata"]
-        arrays = {
-            name.removesuffix(".zarray"): about
-            for name, about in metadata.items()
-            if name.endswith("/.zarray")
-        }
-        filtered = [name for name, a in arrays.items() if a["compressor"] or a["filters"]]
-        sizes = {
-            name: np.dtype(about["dtype"]).itemsize * math.prod(about["chunks"])
-            for name, about in arrays.items()
-        }
-    except Exception as error:  # anything can be written there
-        raise _damaged_error(path, f"{_METADATA}: {type(error).__name__}") from error
-    if filtered:
-        raise _damaged_error(path, f"{filtered[0]} needs a filter")
-    for name, info in infos.items():
-        array, _, chunk = name.rpartition("/")
-        if not chunk.startswith(".") and info.file_size != sizes.get(f"{array}/", -1):
-            raise _damaged_error(path, f"{name} does not have the size of its array")
-
-
-def _damaged_error(path: Path, why: str) -> DamagedError:
-    return DamagedError(
-        f"{path}: expected a store that is whole, found a damaged one ({why}). Heal it: run "
-        "`epilens describe` again."
-    )
-
-
-def open_store(path: str | Path) -> xr.Dataset:
-    """Open a dataset lazily: arrays are read on access and not cached."""
-    chunks = _CheckedZipStore(Path(path))
-    store = xr.open_dataset(chunks, engine="zarr", consolidated=True, cache=False)  # ty: ignore
-    store.set_close(chunks.close)
-    return store
-
-
-def is_own_store(path: str | Path) -> bool:
-    """Whether a file is a store that EpiLENS wrote, intact or damaged."""
-    try:
-        check_own_file(path, _ATTRIBUTES)
-    except DataError:
-        return False
-    return True
-
-
-def first_corrupt_chunk(path: str | Path) -> str:
-    """The first chunk of a store that is missing or changed; '' if there is none."""
-    local_file(Path(path))
-    try:
-        _check_file(Path(path))
-        with zipfile.ZipFile(path) as file:
-            missing = sorted(_expected(file) - set(file.namelist()))
-            if missing:
-                return f"{missing[0]} is missing"
-            broken = file.testzip()
-            return f"{broken} is not as it was written" if broken else ""
-    except Exception as error:  # zipfile raises many kinds
-        return type(error).__name__
-
-
-def _expected(file: zipfile.ZipFile) -> set[str]:
-    """Names of all chunks that a store must have, according to its metadata."""
-    metadata = json.loads(file.read(_METADATA))["metadata"]
-    names = {*metadata, _METADATA}
-    for name, about in metadata.items():
-        if name.endswith("/.zarray"):
-            counts = [
-                math.ceil(n / c) for n, c in zip(about["shape"], about["chunks"], strict=True)
-            ]
-            array = name.removesuffix(".zarray")
-            indices = product(*map(range, counts))
-            names |= {array + (".".join(map(str, index)) or "0") for index in indices}
-    return names
-
-
-def attributes_of(path: str | Path) -> dict[str, Any]:
-    """Attributes of a cube or of a store next to it; arrays are not read."""
-    path = Path(path)
-    _check_file(path)
-    try:
-        with zipfile.ZipFile(path) as file:
-            info = file.getinfo(_ATTRIBUTES)
-            if info.compress_type:
-                raise ValueError
-            content, checksum = file.read(_ATTRIBUTES), info.comment
-        attributes = json.loads(content)
-    except FileNotFoundError as error:
-        raise CubeError(
-            f"{path}: expected the store of a patient, found none. Write it with `epilens "
-            "describe`."
-        ) from error
-    except Exception as error:  # zipfile raises many kinds
-        raise _damaged_error(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
-    is_changed = len(checksum) == 8 and checksum != _fast_checksum(content)
-    if is_changed or not isinstance(attributes, dict):
-        raise _damaged_error(path, f"{_ATTRIBUTES}: not as it was written")
-    attributes.pop("coordinates", None)  # of the format, not of the dataset
-    return attributes
 
 
 def open_cube(path: str | Path) -> xr.Dataset:
@@ -376,7 +151,7 @@ class Cohort(Mapping[str, xr.Dataset]):
 
     def _check_patient(self, patient: str, about: Mapping[str, Any]) -> None:
         if (other := about.get("patient", patient)) != patient:
-            raise _damaged_error(self._paths[patient], f"it is the cube of {str(other)[:40]!r}")
+            raise damaged_error(self._paths[patient], f"it is the cube of {str(other)[:40]!r}")
 
     @property
     def table(self) -> pd.DataFrame:

@@ -32,22 +32,12 @@ from epilens.data.sidecars import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.evidence.files import (
-    SUFFIX,
-    attributes_of,
-    cubes_in,
-    first_corrupt_chunk,
-    is_own_store,
-    open_cube,
-    remove_stores,
-    save,
-    save_store,
-    store_path,
-)
+from epilens.evidence.files import SUFFIX, cubes_in, open_cube, remove_stores, save, store_path
 from epilens.evidence.keys import recordings_key, source_digests, store_key
 from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
+from epilens.evidence.zip_store import attributes_of, first_corrupt_chunk, is_own_store, save_store
 from epilens.io.atomic import load_json
 from epilens.io.delimited import plain, to_tsv
 from epilens.io.outputs import locked_output, write_atomically
