@@ -47,7 +47,7 @@ LISTS = [b"TT1-6; PST1-4: AST1-2", "A’1–4, B1 to 3 and 5".encode(), b"LF 01-
 
 def _table(path: Path) -> object:
     from epilens.data.runs import good_channels
-    from epilens.data.sidecars import read_table
+    from epilens.data.tables import read_table
 
     table = read_table(path)
     return good_channels(table, "sub-1", "run") if {"name", "type"} <= set(table) else None
@@ -56,7 +56,7 @@ def _table(path: Path) -> object:
 def _events(path: Path) -> object:
     from epilens.data.onset import find_onset
     from epilens.data.runs import events_of
-    from epilens.data.sidecars import read_table
+    from epilens.data.tables import read_table
 
     return find_onset(events_of(read_table(path)))
 
@@ -80,7 +80,7 @@ def _contacts(path: Path) -> object:
 def _json(path: Path) -> object:
     from epilens.data.datasets import recognise
     from epilens.data.positions import read_positions
-    from epilens.data.sidecars import read_json
+    from epilens.data.tables import read_json
 
     tree = read_json(path)
     table = pd.DataFrame({"name": ["A1"], "x": ["1"], "y": ["1"], "z": ["900"]})

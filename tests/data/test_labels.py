@@ -29,11 +29,11 @@ from epilens.data.labels import (
     ClinicalSheet,
     LabelColumns,
     LabelTable,
-    PatientTables,
     StatusWords,
     as_flag,
     patient_key,
 )
+from epilens.data.zones import PatientTables
 from epilens.plan import Plan
 
 

@@ -21,17 +21,8 @@ from epilens.core.errors import EpilensError, StorageError
 from epilens.io import remote
 from epilens.io.object_store import MANIFEST, ObjectStore, StoredObject
 from epilens.io.outputs import MARKER, claim_output, replace_folder
-from epilens.io.remote import (
-    RemoteFolder,
-    cache_folder,
-    cached_stores,
-    clear,
-    display_path,
-    download,
-    local_file,
-    remove_file,
-    writable,
-)
+from epilens.io.remote import clear, display_path, download, local_file, remove_file, writable
+from epilens.io.remote_folder import RemoteFolder, cache_folder, cached_stores
 from epilens.io.urls import absolute_url, join, relative_url, url_of, with_urls
 from epilens.plan import Plan, Runtime
 from epilens.testing import make_cohort

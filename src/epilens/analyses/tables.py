@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from epilens.data.sidecars import natural
+from epilens.data.tables import natural
 from epilens.methods import METHODS
 
 CORE = ("prq", "bcr", "cdel")

@@ -22,7 +22,8 @@ from epilens.core.errors import DataError, EpilensError, StorageError, did_you_m
 from epilens.core.progress import Progress
 from epilens.core.redaction import hide_paths
 from epilens.data.discovery import cases_of
-from epilens.data.sidecars import BidsTree, datasets_in, natural
+from epilens.data.sidecars import BidsTree, datasets_in
+from epilens.data.tables import natural
 from epilens.io.atomic import load_json
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path

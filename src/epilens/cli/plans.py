@@ -53,8 +53,8 @@ def cache(
     It is kept in $EPILENS_CACHE, or else in the user's cache folder.
     """
     from epilens.core.console import print_table, say
-    from epilens.io.remote import cache_folder, cached_stores
     from epilens.io.remote import clear as remove
+    from epilens.io.remote_folder import cache_folder, cached_stores
 
     kept = [store for store in cached_stores() if not clear or not remove(store, force)]
     columns = ["store", "MB", "not yet sent", "folder"]

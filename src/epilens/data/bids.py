@@ -22,7 +22,8 @@ from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.run_onsets import Onsets, states_seizure
 from epilens.data.runs import runs_among
 from epilens.data.scan import Patient, Scan
-from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
+from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
+from epilens.data.tables import natural
 from epilens.io.safe_read import real_path
 from epilens.plan import Plan
 

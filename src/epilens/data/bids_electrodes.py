@@ -15,7 +15,8 @@ from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import parse_contact
 from epilens.data.positions import Positions, known_space, read_positions
-from epilens.data.sidecars import BidsFile, BidsTree, read_table, space_of
+from epilens.data.sidecars import BidsFile, BidsTree, space_of
+from epilens.data.tables import read_table
 
 _PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
 """Templates first: region names need one."""

@@ -11,7 +11,7 @@ from epilens.data.audit import known_word
 from epilens.data.bids import Recordings
 from epilens.data.participants import OUTCOMES, engel_of
 from epilens.data.scan import Patient
-from epilens.data.sidecars import as_number
+from epilens.data.tables import as_number
 
 _SEXES = ("F", "M", "O", "Female", "Male", "Other")
 _PROCEDURES = (

@@ -22,7 +22,8 @@ from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.companions import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
-from epilens.data.sidecars import BidsFile, BidsTree, datasets_in, natural
+from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
+from epilens.data.tables import natural
 from epilens.io.safe_read import real_path, what_is_missing
 
 if TYPE_CHECKING:

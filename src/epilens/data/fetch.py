@@ -10,7 +10,8 @@ from typing import Any
 
 from epilens.core.errors import DataError
 from epilens.data.datasets import DATASETS, Dataset
-from epilens.data.sidecars import read_text, with_prefix
+from epilens.data.sidecars import with_prefix
+from epilens.data.tables import read_text
 from epilens.io.outputs import claim_output
 
 _API = "https://openneuro.org/crn/graphql"

@@ -9,7 +9,7 @@ from typing import Any
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
 from epilens.data.flags import as_flag, bare_word, levels_of
-from epilens.data.sidecars import as_number
+from epilens.data.tables import as_number
 
 Participant = Mapping[str, str]
 

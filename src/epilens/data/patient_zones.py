@@ -10,8 +10,9 @@ from pathlib import Path
 from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow, Note
 from epilens.data.datasets import Dataset
-from epilens.data.labels import Choice, LabelTable, PatientTables, Reader, Zones
+from epilens.data.labels import LabelTable
 from epilens.data.sidecars import BidsTree
+from epilens.data.zones import Choice, PatientTables, Reader, Zones
 from epilens.plan import Plan
 
 

@@ -15,7 +15,7 @@ from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, typed_contact
 from epilens.data.electrode_files import read_electrode_file
-from epilens.data.sidecars import as_number
+from epilens.data.tables import as_number
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

@@ -16,14 +16,15 @@ from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, known_word, shown_label
 from epilens.data.bad_channels import marked_bad
 from epilens.data.flags import bare_word
-from epilens.data.labels import StatedContacts, Zones, stated_contacts
 from epilens.data.non_contacts import BIDS_CONTACTS
 from epilens.data.onset import APART_S, TABLED, Event, Onset
 from epilens.data.onset_texts import means_onset
 from epilens.data.positions import Positions
 from epilens.data.readers.companions import header_of
 from epilens.data.recording import SeizureRun
-from epilens.data.sidecars import BidsFile, as_number, is_hidden, natural, read_table, with_prefix
+from epilens.data.sidecars import BidsFile, is_hidden, with_prefix
+from epilens.data.tables import as_number, natural, read_table
+from epilens.data.zones import StatedContacts, Zones, stated_contacts
 from epilens.plan import Plan
 
 SIGNALS = (

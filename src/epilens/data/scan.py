@@ -16,7 +16,7 @@ from epilens.data.audit import AuditRow, Note, shown_run
 from epilens.data.bad_channels import marked_bad
 from epilens.data.bids_electrodes import BidsElectrodes, RunElectrodes
 from epilens.data.datasets import Dataset, recognise
-from epilens.data.labels import PatientTables, Zones, is_code
+from epilens.data.labels import is_code
 from epilens.data.participants import explained
 from epilens.data.patient_zones import PatientZones
 from epilens.data.positions import Positions
@@ -30,7 +30,9 @@ from epilens.data.runs import (
     runs_among,
     seizure_name,
 )
-from epilens.data.sidecars import BidsFile, BidsTree, as_number, natural
+from epilens.data.sidecars import BidsFile, BidsTree
+from epilens.data.tables import as_number, natural
+from epilens.data.zones import PatientTables, Zones
 from epilens.plan import Plan
 
 

@@ -21,12 +21,14 @@ from safetensors.numpy import load, save
 from epilens.core.types import Floats
 from epilens.io.locks import lock_path
 from epilens.io.outputs import claim_output, remove_leftovers, write_bytes_atomically
-from epilens.io.remote import MEMBERS, writable
+from epilens.io.remote import writable
 from epilens.io.urls import join, url_of
 from epilens.networks.kinds import part_of
 from epilens.networks.predictor import Layout, Predictor
 
 KIND, SUFFIX = "parts of a model", ".part"
+MEMBERS = ".epilens-members"
+"""Name, below the URL of a model, of the store with its members while it is trained."""
 _DIGITS = 64
 
 

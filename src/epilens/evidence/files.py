@@ -14,12 +14,12 @@ import xarray as xr
 
 from epilens.core.errors import CubeError, DamagedError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
-from epilens.data.sidecars import natural
+from epilens.data.tables import natural
 from epilens.evidence.cube import check, joined
 from epilens.evidence.zip_store import attributes_of, damaged_error, open_store, save_store
 from epilens.io.atomic import load_json
-from epilens.io.remote import ON_DEMAND as SUFFIX
 from epilens.io.remote import download, local_file, names_on_demand, remove_file
+from epilens.io.remote_folder import ON_DEMAND as SUFFIX
 
 
 def save(cube: xr.Dataset, path: str | Path) -> Path:

@@ -28,7 +28,7 @@ from epilens.data.cohort import participant_facts
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording
 from epilens.data.scan import Patient
-from epilens.data.sidecars import read_table
+from epilens.data.tables import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS

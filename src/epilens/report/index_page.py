@@ -11,7 +11,7 @@ from pathlib import Path
 from epilens.core.errors import DataError
 from epilens.core.html_repr import SIMULATED
 from epilens.data.contacts import short_names
-from epilens.data.sidecars import natural
+from epilens.data.tables import natural
 from epilens.report.bids_text import DISCLAIMER
 from epilens.report.markup import as_text
 

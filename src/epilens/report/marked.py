@@ -9,7 +9,7 @@ from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile, cases_of, patient_code
 from epilens.data.onset import Onset
 from epilens.data.runs import onset_key, read_onsets
-from epilens.data.sidecars import read_table
+from epilens.data.tables import read_table
 from epilens.io.delimited import plain
 
 MarkedRecording = tuple[Path, Onset | None]

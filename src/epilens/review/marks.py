@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from epilens.data.channel_suggestions import What
 from epilens.data.onset import APART_S, Onset
-from epilens.data.sidecars import natural
+from epilens.data.tables import natural
 from epilens.io.documents import Count, Document, Text, expecting, refusal
 from epilens.report.bids_text import DISCLAIMER
 
