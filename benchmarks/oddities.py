@@ -26,7 +26,7 @@ from benchmarks.odd_patient import OddInput
 from benchmarks.timing import row
 from epilens.cli import main
 from epilens.data.contacts import contact_of
-from epilens.data.sidecars import read_table
+from epilens.data.tables import read_table
 from epilens.io.delimited import plain
 
 TOP = 5
