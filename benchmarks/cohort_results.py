@@ -31,20 +31,6 @@ from epilens.evidence.views import views
 
 METRICS = {"auroc": "AUROC", "ez_auprc": "EZ-AUPRC", "macro_f1": "Macro-F1"}
 TRUE = "true_auroc"
-PUBLISHED = {
-    "logistic": 0.593,
-    "rbf-svm": 0.608,
-    "random-forest": 0.588,
-    "lightgbm": 0.594,
-    "deepsets": 0.630,
-    "mlp-rank": 0.638,
-    "logistic-z": 0.684,
-    "rbf-svm-z": 0.680,
-    "prq": 0.742,
-    "bcr": 0.739,
-    "cdel": 0.747,
-}
-"""AUROC of the paper, on recorded patients."""
 DIFFERENCES = (
     *(("logistic-z", "logistic"), ("rbf-svm-z", "rbf-svm"), ("prq", "prq/absolute")),
     *(("cdel", "logistic-z"), ("prq", "logistic-z"), ("bcr", "logistic-z")),
@@ -115,12 +101,12 @@ def with_interval(values: pd.Series) -> str:
 
 def main_table(scores: pd.DataFrame) -> Iterator[str]:
     """Markdown: methods with their metrics, best AUROC first."""
-    heads = [*METRICS.values(), "AUROC, true onset zone", "published AUROC"]
+    heads = [*METRICS.values(), "AUROC, true onset zone"]
     yield f"| method | {' | '.join(heads)} |"
     yield "|---" * (1 + len(heads)) + "|"
     for method, part in _by_auroc(scores):
         cells = [with_interval(part[name]) for name in (*METRICS, TRUE)]
-        yield f"| {method} | {' | '.join(cells)} | {PUBLISHED.get(method, '')} |"
+        yield f"| {method} | {' | '.join(cells)} |"
 
 
 def center_table(scores: pd.DataFrame) -> Iterator[str]:
