@@ -1,11 +1,9 @@
-"""The simulated cohort against measurements of recorded seizures, and against published methods.
+"""The simulated cohort against measurements of recorded seizures.
 
 Three cohorts of the shape `paper` are written. The contact features of the ECoG-like center are
 computed from its files and compared with the onset zone that its clinicians annotate, as recorded
 ones were. Training-free scores are tested in the same center against the same annotation, and on
-control segments that end before the seizure. The feature baselines of the paper run through the
-protocol on the first cohort, against the EZ that each center annotates. Published values are
-printed next to them and are not goals. PRQ-Net, BCR-Net and CDEL are not among them.
+control segments that end before the seizure. Trained methods are not looked at (`cohort_results`).
 """
 
 from __future__ import annotations
@@ -23,20 +21,15 @@ import pandas as pd
 from benchmarks.calibration import energy_ratio_rise, moments, targets
 from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
-from epilens.data.bids import read_bids, read_cohort
+from epilens.data.bids import read_bids
 from epilens.data.contacts import parse_contact
 from epilens.data.recording import Recording
-from epilens.evaluation.protocol import run
-from epilens.evaluation.run import open_run
-from epilens.evaluation.scoring import summarise
 from epilens.evidence.contact_features import FEATURES, contact_features
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
-from epilens.evidence.files import open_cohort
 from epilens.evidence.signals import make_signals
-from epilens.evidence.store import describe_cohort
 from epilens.methods import METHODS, Training
-from epilens.plan import Plan, Runtime
+from epilens.plan import Plan
 from epilens.simulation import simulate
 from epilens.simulation.patients import SimulatedPatient, make_patients
 from epilens.simulation.shapes import EAST
@@ -44,17 +37,6 @@ from epilens.testing import make_recording
 
 SEEDS = (10, 11, 12)
 """Cohorts that were not used to fit the simulation."""
-PUBLISHED = {
-    "logistic": 0.59,
-    "rbf-svm": 0.61,
-    "random-forest": 0.59,
-    "lightgbm": 0.59,
-    "deepsets": 0.63,
-    "mlp-rank": 0.64,
-    "logistic-z": 0.68,
-    "rbf-svm-z": 0.68,
-}
-"""AUROC of the paper's main table."""
 TRAINING_FREE = {
     "epileptogenicity-index": (0.72, 0.85),
     "epileptogenicity-index/energy-ratio": (0.66, 0.80),
@@ -154,16 +136,6 @@ def training_free(pool: ProcessPoolExecutor) -> Iterator[dict[str, Any]]:
     yield row("epileptogenicity-index: control segments before onset", found, "", most=0.58)
 
 
-def baselines(root: Path) -> Iterator[dict[str, Any]]:
-    """The paper's feature baselines on the annotated EZ, one seed."""
-    plan = Plan(name="baselines", methods=tuple(PUBLISHED), seeds=(42,))
-    describe_cohort(read_cohort(root / "cohort", "simulated"), root / "cubes", plan, jobs=2)
-    done = run(plan, open_cohort(root / "cubes"), Runtime(out=root / "runs", jobs=2))
-    table = summarise(open_run(done).scores).set_index("method")["auroc"]
-    for method, published in PUBLISHED.items():
-        yield row(f"{method}: AUROC, annotated EZ (published {published})", table[method], "")
-
-
 def measure() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     tables = []
@@ -172,8 +144,6 @@ def measure() -> list[dict[str, Any]]:
             root = Path(place) / str(seed)
             simulate(root / "cohort", "paper", seed, jobs=2)
             tables.append(features_of_files(root / "cohort" / "east", str(seed)))
-            if seed == SEEDS[0]:
-                rows += baselines(root)
     reached = moments(pd.concat(tables, ignore_index=True))
     for name, (_, low, high) in targets().items():
         rows.append(row(f"{name}, at least", reached[name], "", least=low))
