@@ -13,8 +13,9 @@ import pytest
 
 from epilens.cli.exit_codes import Stopped, exit_with_code
 from epilens.core.errors import DataError, StorageError
+from epilens.io.atomic import write_atomically
 from epilens.io.os_errors import as_storage_error, explain_os_error
-from epilens.io.outputs import replace_folder, write_atomically
+from epilens.io.outputs import replace_folder
 from epilens.io.urls import url_of
 
 FAULTS = {

@@ -25,14 +25,8 @@ from trees import (
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
 from epilens.data.cohort import cohort_summary
-from epilens.data.labels import (
-    ClinicalSheet,
-    LabelColumns,
-    LabelTable,
-    StatusWords,
-    as_flag,
-    patient_key,
-)
+from epilens.data.flags import as_flag
+from epilens.data.labels import ClinicalSheet, LabelColumns, LabelTable, StatusWords, patient_key
 from epilens.data.zones import PatientTables
 from epilens.plan import Plan
 

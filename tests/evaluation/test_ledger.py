@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from ledgers import random_ledger, rows
 from scoring_by_hand import best_threshold
 
+from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.core.errors import LedgerError, StorageError
 from epilens.evaluation.ledger import (
     COLUMNS,
     KEY,
-    LOCKED_WEIGHT,
     cell_threshold,
     check_ledger,
     fuse,

@@ -22,17 +22,14 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from epilens.core.decisions import GRID, confusion_metrics, grid_metrics, select_threshold
 from epilens.evaluation.scoring import (
-    GRID,
     METRICS,
     RANKING,
     THRESHOLDED,
-    confusion_metrics,
-    grid_metrics,
     per_seed_means,
     ranking_metrics,
     score,
-    select_threshold,
     summarise,
 )
 

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 import pytest
 
 from epilens.core.errors import StorageError
+from epilens.io.atomic import write_atomically
 from epilens.io.locks import lock_folder, lock_path
-from epilens.io.outputs import locked_output, replace_folder, write_atomically
+from epilens.io.outputs import locked_output, replace_folder
 from epilens.report.derivative import write_dataset_files
 
 HOLD = (

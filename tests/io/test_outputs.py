@@ -14,20 +14,17 @@ from permissions import as_nobody
 
 from epilens.cli import main
 from epilens.core.errors import DataError, ModelError, PlanError, StorageError
-from epilens.io.atomic import finish_together, load_json
-from epilens.io.outputs import (
-    MARKER,
+from epilens.io.atomic import (
     check_own_file,
     check_writable,
-    claim_output,
-    first_corrupt,
-    locked_output,
+    finish_together,
+    load_json,
     replace_file,
-    replace_folder,
     write_atomically,
     write_new,
     write_together,
 )
+from epilens.io.outputs import MARKER, claim_output, first_corrupt, locked_output, replace_folder
 from epilens.plan import Plan
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from epilens.bids_app.participants import ParticipantRecord, left_out, write_left_out
 from epilens.core.errors import DataError
+from epilens.io.atomic import write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import is_output, write_atomically
+from epilens.io.outputs import is_output
 from epilens.report.bids_text import DISCLAIMER
 from epilens.report.derivative import KIND
 from epilens.report.index_page import STYLE, index_page, list_reports, read_summary

@@ -24,10 +24,9 @@ from epilens.core.redaction import hide_paths
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in
 from epilens.data.tables import natural
-from epilens.io.atomic import load_json
+from epilens.io.atomic import load_json, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
-from epilens.io.outputs import write_atomically
 from epilens.localization import DEFAULT
 from epilens.localization.rankers import Ranker, list_rankers, model_ranker
 from epilens.localization.run_spec import RunSpec, make_run_spec

@@ -192,7 +192,8 @@ def report(
     """Write the page of `reproduce` alone, as one file to pass on."""
     from epilens.core.console import progress
     from epilens.evaluation.run import open_run
-    from epilens.report.reproduction import check_page, run_all, write_page
+    from epilens.report.reproduction_page import check_page, write_page
+    from epilens.report.run_analyses import run_all
 
     page = check_page(out)
     run = open_run(folder, cubes, loco)

@@ -231,10 +231,11 @@ def review(
     from epilens.data.discovery import cases_of
     from epilens.localization.run_spec import PatientFacts
     from epilens.report.localized import read_resection
-    from epilens.review.start import review as serve
+    from epilens.review.session import open_session
+    from epilens.review.start import serve
 
     facts = PatientFacts.of(electrodes, space, read_resection(resected))
-    serve(cases_of(given, patient), out, model or (), port, typer.echo, facts)
+    serve(open_session(cases_of(given, patient), out, model or (), facts), port, typer.echo)
 
 
 @model_app.command("list")

@@ -76,7 +76,7 @@ def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],
 ) -> None:
     """Write the paper's plan, every field with what it means."""
-    from epilens.io.outputs import write_atomically
+    from epilens.io.atomic import write_atomically
     from epilens.plan import Plan
     from epilens.report.plan_text import commented
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, selected_threshold
 from epilens.core.errors import LedgerError
 from epilens.core.extras import require
-from epilens.io.outputs import write_bytes_atomically
+from epilens.io.atomic import write_bytes_atomically
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
 COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]

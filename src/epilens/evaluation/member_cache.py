@@ -19,8 +19,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from epilens.core.types import Floats
+from epilens.io.atomic import write_bytes_atomically
 from epilens.io.locks import lock_path
-from epilens.io.outputs import claim_output, remove_leftovers, write_bytes_atomically
+from epilens.io.outputs import claim_output, remove_leftovers
 from epilens.io.remote import writable
 from epilens.io.urls import join, url_of
 from epilens.networks.kinds import part_of

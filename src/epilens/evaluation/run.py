@@ -30,10 +30,9 @@ from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
-from epilens.io.atomic import load_json
+from epilens.io.atomic import load_json, write_atomically
 from epilens.io.delimited import plain, read_csv, to_csv, to_tsv
 from epilens.io.os_errors import as_storage_error
-from epilens.io.outputs import write_atomically
 from epilens.io.remote import download, download_relative, origin_of, relative_origin
 from epilens.plan import Plan
 

@@ -11,20 +11,8 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from epilens.core.decisions import GRID, confusion_metrics, grid_metrics, select_threshold
+from epilens.core.decisions import confusion_metrics
 from epilens.core.types import Bools, Floats
-
-__all__ = [
-    "GRID",
-    "METRICS",
-    "confusion_metrics",
-    "grid_metrics",
-    "per_seed_means",
-    "ranking_metrics",
-    "score",
-    "select_threshold",
-    "summarise",
-]
 
 THRESHOLDED = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "balanced_accuracy")
 RANKING = ("auroc", "ez_auprc", "ndcg_ez", "mrr_ez", "recall_at_k", "top1_ez")

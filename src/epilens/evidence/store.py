@@ -38,9 +38,9 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import SIGNALS
 from epilens.evidence.traces import TRACES
 from epilens.evidence.zip_store import attributes_of, first_corrupt_chunk, is_own_store, save_store
-from epilens.io.atomic import load_json
+from epilens.io.atomic import load_json, write_atomically
 from epilens.io.delimited import plain, to_tsv
-from epilens.io.outputs import locked_output, write_atomically
+from epilens.io.outputs import locked_output
 from epilens.plan import Plan
 
 STORES = {store.name: store for store in (CUBE, CONTACT_FEATURES, TRACES, SIGNALS)}

@@ -25,7 +25,7 @@ import zarr
 from zarr.storage import MemoryStore, ZipStore
 
 from epilens.core.errors import CubeError, DamagedError, DataError
-from epilens.io.outputs import check_own_file, replace_file
+from epilens.io.atomic import check_own_file, replace_file
 from epilens.io.remote import local_file
 
 if TYPE_CHECKING:

@@ -24,41 +24,16 @@ from epilens.core.errors import DataError, StorageError
 from epilens.io.atomic import (
     PARTIAL,
     TOGETHER,
-    check_own_file,
-    check_writable,
     finish_together,
     fsync_folder,
     fsync_tree,
     load_json,
     not_writable_error,
-    replace_file,
     write_atomically,
-    write_bytes_atomically,
-    write_new,
-    write_together,
 )
 from epilens.io.locks import lock_folder, lock_path, remove_unlocked
 from epilens.io.os_errors import as_storage_error
 from epilens.io.urls import check_local_path
-
-__all__ = [
-    "MARKER",
-    "check_folder",
-    "check_own_file",
-    "check_writable",
-    "claim_output",
-    "first_corrupt",
-    "is_leftover",
-    "is_output",
-    "locked_output",
-    "remove_leftovers",
-    "replace_file",
-    "replace_folder",
-    "write_atomically",
-    "write_bytes_atomically",
-    "write_new",
-    "write_together",
-]
 
 MARKER = ".epilens"
 """The hidden file that identifies a folder written by EpiLENS."""

@@ -11,8 +11,8 @@ import pandas as pd
 
 from epilens.core.console import print_table
 from epilens.data.bids import Recordings
+from epilens.io.atomic import check_own_file, write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import check_own_file, write_atomically
 
 
 def write_audit(cohort: Iterable[Recordings], path: Path) -> None:

@@ -18,7 +18,7 @@ from epilens.core.errors import LedgerError, did_you_mean
 from epilens.evaluation.resampling import compare_scores, patient_means
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
-from epilens.io.outputs import check_own_file, write_bytes_atomically
+from epilens.io.atomic import check_own_file, write_bytes_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epilens
-from epilens.io.atomic import load_json
+from epilens.io.atomic import load_json, write_together
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import locked_output, write_together
+from epilens.io.outputs import locked_output
 from epilens.report.bids_text import DISCLAIMER, as_json, cell
 from epilens.report.planning import planning_files, planning_folder
 

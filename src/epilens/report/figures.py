@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from epilens.data.tables import natural
 from epilens.evidence.views import views
-from epilens.io.outputs import write_bytes_atomically
+from epilens.io.atomic import write_bytes_atomically
 
 _LIMIT = 30.0
 

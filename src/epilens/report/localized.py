@@ -12,7 +12,8 @@ from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.clock_times import ClockTime
 from epilens.data.tables import as_number, read_text
-from epilens.io.outputs import check_folder, check_writable
+from epilens.io.atomic import check_writable
+from epilens.io.outputs import check_folder
 from epilens.io.urls import url_of
 from epilens.localization import Request
 from epilens.report.derivative import KIND, read_before

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from epilens.core.console import say
-from epilens.io.outputs import write_bytes_atomically
+from epilens.io.atomic import write_bytes_atomically
 from epilens.report.bids_text import DISCLAIMER
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")

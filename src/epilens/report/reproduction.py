@@ -7,19 +7,12 @@ from pathlib import Path
 from epilens.analyses import ANALYSES
 from epilens.core.progress import Progress, StepFunction
 from epilens.evaluation.run import Run
+from epilens.io.atomic import check_writable, write_atomically, write_bytes_atomically
 from epilens.io.delimited import to_csv
-from epilens.io.outputs import (
-    check_folder,
-    check_writable,
-    replace_folder,
-    write_atomically,
-    write_bytes_atomically,
-)
-from epilens.report.reproduction_page import check_page, write_page
-from epilens.report.run_analyses import RunResults, figure_bytes, figures_of, paper_order, run_all
+from epilens.io.outputs import check_folder, replace_folder
+from epilens.report.reproduction_page import write_page
+from epilens.report.run_analyses import RunResults, figure_bytes, figures_of, run_all
 from epilens.report.tables import to_latex, to_markdown
-
-__all__ = ["check_page", "paper_order", "reproduce", "run_all", "write_page"]
 
 KIND = "a reproduction"
 FIGURE_FORMATS = ("pdf", "svg", "png")

@@ -16,7 +16,7 @@ from epilens.analyses.verdicts import ClaimOutcome
 from epilens.core.errors import DataError
 from epilens.core.glossary import REPRODUCTION_TERMS, explain
 from epilens.evaluation.run import Run
-from epilens.io.outputs import check_own_file, check_writable, write_atomically
+from epilens.io.atomic import check_own_file, check_writable, write_atomically
 from epilens.report.page_tables import page_table
 from epilens.report.run_analyses import RunResults, figure_bytes, figures_of
 

@@ -17,8 +17,7 @@ from typing import Any
 from epilens.compute.jobs import Job, run_jobs
 from epilens.compute.local import use_executor
 from epilens.core.errors import DataError, EpilensError
-from epilens.io.atomic import load_json
-from epilens.io.outputs import write_atomically
+from epilens.io.atomic import load_json, write_atomically
 from epilens.localization.rankers import Ranker
 from epilens.localization.run_spec import RunSpec
 from epilens.review.jobs import RunProcesses

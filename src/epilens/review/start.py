@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -13,13 +12,12 @@ from starlette.routing import BaseRoute, Route
 from epilens.core.glossary import REVIEW_TERMS, explain
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
-from epilens.localization.run_spec import PatientFacts
 from epilens.report.bids_text import DISCLAIMER
 from epilens.review.mark_store import MarkStore
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page
 from epilens.review.service import Service
-from epilens.review.session import Session, open_session
+from epilens.review.session import Session
 from epilens.review.traces import trace_routes
 
 
@@ -61,15 +59,7 @@ def make_review(session: Session, port: int = 0) -> LocalServer:
     return LocalServer([*index, *traces, *service_routes(service)], port)
 
 
-def review(
-    cases: Sequence[Case],
-    out: Path,
-    models: Sequence[Path],
-    port: int,
-    echo: Callable[[str], None],
-    facts: PatientFacts | None = None,
-) -> None:
+def serve(session: Session, port: int, echo: Callable[[str], None]) -> None:
     """Serve until the user stops it; only one process may use the folder at a time."""
-    session = open_session(cases, out, models, facts)
     with lock_folder(session.out):
         make_review(session, port).serve(echo)

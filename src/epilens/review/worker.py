@@ -16,7 +16,7 @@ from typing import TextIO
 
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
-from epilens.io.outputs import write_atomically
+from epilens.io.atomic import write_atomically
 from epilens.localization.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunProgress
 
