@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
-import zarr
-from zarr.storage import MemoryStore, ZipStore
 
 from epilens.core.errors import CubeError, DamagedError, DataError
 from epilens.io.atomic import check_own_file, replace_file
 from epilens.io.remote import local_file
-
-if TYPE_CHECKING:
-    from zarr.abc.buffer import Buffer, BufferPrototype
-    from zarr.abc.store import ByteRequest
-
 
 _ATTRIBUTES, _METADATA = ".zattrs", ".zmetadata"
 """The first file in the zip file of a store, and the one that describes all others."""
@@ -45,36 +35,21 @@ def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
     An array is one chunk, unless its encoding asks for `chunks`. Nothing is compressed, because
     noise compresses badly.
     """
-    chunks: dict[str, Buffer] = {}
-    store, attributes = MemoryStore(chunks), dict(dataset.attrs)
-    if on_axes := [str(name) for name in dataset.coords if name not in dataset.dims]:
-        attributes["coordinates"] = " ".join(on_axes)
-    group = zarr.create_group(store, zarr_format=2, attributes=attributes)
-    for name, variable in dataset.variables.items():
-        wanted = variable.encoding.get("chunks", variable.shape)
-        group.create_array(
-            str(name),
-            data=np.ascontiguousarray(variable.values),
-            chunks=tuple(max(1, n) for n in wanted),
-            compressors=None,
-            filters=None,
-            fill_value=None,
-            attributes={"_ARRAY_DIMENSIONS": [str(axis) for axis in variable.dims]},
-            config={"write_empty_chunks": True},  # a missing chunk is an error
-        )
-    zarr.consolidate_metadata(store, zarr_format=2)
+    from epilens.evidence.zarr_store import chunks_of  # zarr is large
+
+    chunks = chunks_of(dataset)
     with (
         replace_file(check_own_file(path, _ATTRIBUTES)) as hidden,
         zipfile.ZipFile(hidden, "w") as file,
     ):
         for name in sorted(chunks):
             info, content = zipfile.ZipInfo(name), chunks.pop(name).to_bytes()
-            info.comment = _fast_checksum(content)
+            info.comment = fast_checksum(content)
             file.writestr(info, content)
     return Path(path)
 
 
-def _fast_checksum(content: bytes) -> bytes:
+def fast_checksum(content: bytes) -> bytes:
     """A checksum of eight hexadecimal digits, twenty times faster than CRC-32.
 
     It is the CRC-32 of the sums of blocks of 8-byte words, and of the remaining bytes.
@@ -85,53 +60,13 @@ def _fast_checksum(content: bytes) -> bytes:
     return b"%08x" % zlib.crc32(content[8 * whole :], zlib.crc32(sums.astype("<u8").tobytes()))
 
 
-class _CheckedZipStore(ZipStore):
-    """A zip store in which a damaged or missing chunk is an error that names the file."""
-
-    def __init__(self, path: Path):
-        _check_file(path)
-        super().__init__(path, mode="r")
-        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as file:
-            self._infos = {info.filename: info for info in file.infolist()}
-            _check_arrays(path, file, self._infos)
-
-    def _read_checked(self, key: str) -> bytes | None:
-        """A chunk, checked by the fast checksum; None for one without, which CRC-32 checks."""
-        info = getattr(self, "_infos", {}).get(key)
-        if info is None or info.compress_type or len(info.comment) != 8:
-            return None
-        with Path(self.path).open("rb") as file:
-            file.seek(info.header_offset)
-            name_length, extra_length = struct.unpack("<26x2H", file.read(30))
-            file.seek(name_length + extra_length, os.SEEK_CUR)
-            content = file.read(info.file_size)
-        if len(content) != info.file_size or _fast_checksum(content) != info.comment:
-            raise ValueError("not as it was written")
-        return content
-
-    async def get(
-        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
-    ) -> Buffer | None:
-        """The chunk; None for absent metadata, which zarr looks for in many places."""
-        try:
-            content = None if byte_range else self._read_checked(key)
-            if content is not None:
-                return prototype.buffer.from_bytes(content)
-            piece = await super().get(key, prototype, byte_range)
-        except Exception as error:  # zipfile raises many kinds
-            raise damaged_error(self.path, f"{key}: {error}") from error
-        if piece is None and not key.rpartition("/")[2].startswith((".z", "zarr.json")):
-            raise damaged_error(self.path, f"{key} is missing")
-        return piece
-
-
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Refuse a pipe or a device, whose opening would block; download a file of a remote store."""
     if local_file(path).exists() and not path.is_file():
         raise damaged_error(path, "not a file")
 
 
-def _check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) -> None:
+def check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) -> None:
     """Refuse, before anything is decoded, a store that would be unpacked by a filter.
 
     Stores of EpiLENS are not compressed: a chunk has exactly the bytes of its array. Whatever is
@@ -172,7 +107,9 @@ def damaged_error(path: Path, why: str) -> DamagedError:
 
 def open_store(path: str | Path) -> xr.Dataset:
     """Open a dataset lazily: arrays are read on access and not cached."""
-    chunks = _CheckedZipStore(Path(path))
+    from epilens.evidence.zarr_store import CheckedZipStore
+
+    chunks = CheckedZipStore(Path(path))
     store = xr.open_dataset(chunks, engine="zarr", consolidated=True, cache=False)  # ty: ignore
     store.set_close(chunks.close)
     return store
@@ -191,7 +128,7 @@ def first_corrupt_chunk(path: str | Path) -> str:
     """The first chunk of a store that is missing or changed; '' if there is none."""
     local_file(Path(path))
     try:
-        _check_file(Path(path))
+        check_file(Path(path))
         with zipfile.ZipFile(path) as file:
             missing = sorted(_expected(file) - set(file.namelist()))
             if missing:
@@ -220,7 +157,7 @@ def _expected(file: zipfile.ZipFile) -> set[str]:
 def attributes_of(path: str | Path) -> dict[str, Any]:
     """Attributes of a cube or of a store next to it; arrays are not read."""
     path = Path(path)
-    _check_file(path)
+    check_file(path)
     try:
         with zipfile.ZipFile(path) as file:
             info = file.getinfo(_ATTRIBUTES)
@@ -235,7 +172,7 @@ def attributes_of(path: str | Path) -> dict[str, Any]:
         ) from error
     except Exception as error:  # zipfile raises many kinds
         raise damaged_error(path, f"{_ATTRIBUTES}: {type(error).__name__}") from error
-    is_changed = len(checksum) == 8 and checksum != _fast_checksum(content)
+    is_changed = len(checksum) == 8 and checksum != fast_checksum(content)
     if is_changed or not isinstance(attributes, dict):
         raise damaged_error(path, f"{_ATTRIBUTES}: not as it was written")
     attributes.pop("coordinates", None)  # of the format, not of the dataset

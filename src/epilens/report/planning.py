@@ -13,7 +13,8 @@ import numpy as np
 
 import epilens
 from epilens.core.console import visible
-from epilens.io.delimited import safe, to_tsv, workbook_bytes
+from epilens.io.delimited import safe, to_tsv
+from epilens.io.xlsx import workbook_of
 from epilens.report.bids_text import DISCLAIMER, as_json, cell
 
 if TYPE_CHECKING:
@@ -100,20 +101,18 @@ def electrodes_table(localized: Localization) -> str:
 
 def workbook(localized: Localization) -> bytes:
     """The table of contacts as .xlsx; a second sheet explains it, and no cell is a formula."""
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("contacts")
-    sheet.freeze_panes = "B2"
-    sheet.append([column.name for column in localized.columns])
-    for c in localized.order:
-        sheet.append([_workbook_cell(column.values[c]) for column in localized.columns])
-    about = book.create_sheet("about")
-    for key, value in _facts(localized):
-        about.append([key, _workbook_cell(value)])
-    for column in localized.columns:
-        about.append([column.name, _workbook_cell(column.description), column.units])
-    return workbook_bytes(book)
+    contacts = [
+        [column.name for column in localized.columns],
+        *(
+            [_workbook_cell(column.values[c]) for column in localized.columns]
+            for c in localized.order
+        ),
+    ]
+    about = [
+        *([key, _workbook_cell(value)] for key, value in _facts(localized)),
+        *([c.name, _workbook_cell(c.description), c.units] for c in localized.columns),
+    ]
+    return workbook_of({"contacts": contacts, "about": about})
 
 
 def _workbook_cell(value: Any) -> Any:
