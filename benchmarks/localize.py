@@ -1,7 +1,9 @@
-"""From the command to the page of a new patient: 3 seizures × 100 contacts at 1 kHz, cold."""
+"""From the command to the page of a new patient: seizures × 100 contacts at 1 kHz, cold."""
 
 from __future__ import annotations
 
+import os
+import pty
 import resource
 import subprocess
 import sys
@@ -68,9 +70,9 @@ def make_model(members: int) -> Model:
 
 
 def measure() -> list[dict[str, Any]]:
-    rows = []
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
+        rows = one_seizure(write_edf(root / "one.edf", 100, 1000.0, 0), root / "one")
         files = [write_edf(root / f"s{i}.edf", 100, 1000.0, i) for i in range(3)]
         for members in (3, 15):
             model = save_model(make_model(members), root / f"model{members}")
@@ -92,6 +94,59 @@ def measure() -> list[dict[str, Any]]:
         )
     rows.append(row("page of 5 seizures × 200 contacts", largest_page(), "MB", most=15))
     return rows
+
+
+READ = "import mne, sys; mne.io.read_raw_edf(sys.argv[1], preload=True, verbose='error')"
+"""A Python process that reads the file, and does nothing else."""
+
+
+def one_seizure(edf: Path, out: Path, repeats: int = 3) -> list[dict[str, Any]]:
+    """`epilens localize` of one seizure with the shipped model, next to reading the file with MNE.
+
+    Processor time is compared as well, because it depends less on what else the machine does.
+    """
+    localize = [sys.executable, "-m", "epilens", "localize", str(edf), "--onset", "60"]
+    localize += ["--patient", "P1", "--out", str(out)]
+    measured: dict[str, list[tuple[float, float]]] = {"MNE": [], "EpiLENS": []}
+    for _ in range(repeats):  # alternating, so that both see the same machine
+        for name, call in (("MNE", [sys.executable, "-c", READ, str(edf)]), ("EpiLENS", localize)):
+            start, used = time.perf_counter(), _processor_s()
+            subprocess.run(call, check=True, capture_output=True)
+            measured[name].append((time.perf_counter() - start, _processor_s() - used))
+    (mne_s, mne_used), (our_s, our_used) = (
+        map(min, zip(*m, strict=True)) for m in measured.values()
+    )
+    what = "one seizure × 100 contacts at 1 kHz"
+    return [
+        row(f"{what}, read by MNE", mne_s, "s"),
+        row(f"{what}, EDF to page", our_s, "s"),
+        row("EDF to page, times reading with MNE", our_s / mne_s, "x", most=2.5),
+        row("EDF to page, times reading with MNE, processor time", our_used / mne_used, "x"),
+        row("EDF to page, peak memory", _peak_mb(localize), "MB", most=400),
+        row("EDF to page, first progress on a terminal", _first_output_s(localize), "s", most=0.5),
+    ]
+
+
+def _peak_mb(call: list[str]) -> float:
+    """Through a small process: a child's peak begins with the size of the one that started it."""
+    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], capture_output=True); "
+    code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", code, *call], check=True, capture_output=True)
+    return int(done.stdout) / 1024
+
+
+def _first_output_s(call: list[str]) -> float:
+    """Seconds until something is shown."""
+    ours, theirs = pty.openpty()
+    start = time.perf_counter()
+    process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.read(ours, 1)
+    seconds = time.perf_counter() - start
+    process.kill()
+    process.wait()
+    os.close(ours)
+    os.close(theirs)
+    return seconds
 
 
 def _processor_s() -> float:

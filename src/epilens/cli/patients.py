@@ -114,6 +114,9 @@ def localize(
     Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
     page's path.
     """
+    from epilens.core.console import announce
+
+    announce("localizing: starting")  # before packages that take a second to import
     from epilens.core.errors import DataError
     from epilens.io.remote import writable
     from epilens.io.urls import join

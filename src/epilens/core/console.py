@@ -69,6 +69,13 @@ def say(text: str) -> None:
     _console(sys.stderr).print(Text(visible(text)), soft_wrap=True)
 
 
+def announce(text: str) -> None:
+    """Show a line on a terminal at once; whatever is shown next replaces it."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text} …\r")
+        sys.stderr.flush()
+
+
 def print_table(
     title: str,
     columns: Sequence[str],

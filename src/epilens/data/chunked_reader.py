@@ -26,8 +26,8 @@ from epilens.io.safe_read import real_path, what_is_missing
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-_MOST_SAMPLES = 4_000_000
-"""Of all contacts in one chunk: 16 megabytes."""
+_MOST_SAMPLES = 1_000_000
+"""Of all contacts in one chunk: 4 megabytes."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ which all delays refer. `docs/reference/methods.md` compares the rows.
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ import scipy.ndimage
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.core.provenance import digest_of
 from epilens.core.types import Floats
 from epilens.data.montage import neighbour_pairs
 from epilens.evidence.signals import Piece, each_signal
@@ -29,7 +31,7 @@ from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.methods.plain import OVER_SEIZURES, as_ranks, known_scorer
 from epilens.plan import IndexPlan
 
-BLOCK = 32
+BLOCK = 8
 """Channels whose windows lie in memory together."""
 
 
@@ -131,9 +133,25 @@ def lasting(ratio: Floats, step_s: float, sustained_s: float) -> Floats:
     return scipy.ndimage.median_filter(ratio, size=(1, width), mode="nearest")
 
 
+_ratios: dict[tuple[object, ...], tuple[Floats, Floats]] = {}
+_MOST_RATIOS = 16
+
+
+def remembered_ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
+    """`energy_ratio` of the last signals: a seizure is asked for with others, alone and drawn."""
+    content = hashlib.blake2b(np.ascontiguousarray(piece.x).tobytes()).hexdigest()
+    facts = (piece.x.shape, piece.x.dtype, piece.fs, piece.start_s, piece.mains_hz)
+    key = (content, *facts, plan.model_dump_json(), digest_of(settings))
+    if key not in _ratios:
+        while len(_ratios) >= _MOST_RATIOS:
+            _ratios.pop(next(iter(_ratios)))
+        _ratios[key] = energy_ratio(piece, plan, settings)
+    return _ratios[key]
+
+
 def index_ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
     """The ratio (channel, window) from which the index is made; when each window starts (s)."""
-    ratio, at_s = energy_ratio(piece, plan, settings)
+    ratio, at_s = remembered_ratio(piece, plan, settings)
     return (relative_ratio(ratio, at_s, plan) if settings.ratio == "relative" else ratio), at_s
 
 
