@@ -115,6 +115,7 @@ def test_known_zones_are_shown_next_to_the_ranking(browser, tmp_path):
     column = tab.page.locator(f"#ranking tbody td:nth-child({head})").all_inner_texts()
     assert column[:3] == ["yes", "yes", ""]
     assert tab.text("#zones tbody tr").split("\t")[:2] == ["true onset zone", "2"]
+    assert tab.page.locator("#shafts .cut").count() == 2 + 3  # a bar above or below each contact
     assert {*tab.page.locator("#zones p:nth-of-type(1) .name").all_inner_texts()} == zones[
         "true onset zone"
     ]

@@ -4,6 +4,8 @@ const MOST_ON_A_LINE = 18; // no depth electrode or strip has more contacts
 const STEP = 25;
 const LABEL = 46;
 const dots = new Map();
+// Known zones as bars at the contacts: the first above, the second below unless a resection is there.
+const bars = data.zones.slice(0, data.resection ? 1 : 2).map((zone, z) => ({ zone, z, where: z ? 'below' : 'above', dy: z ? 11.4 : -11.4 }));
 
 function buildShafts() {
   const groups = new Map();
@@ -60,7 +62,8 @@ function scoreLegend() {
     : [el('span', {}, ring(false), ' flagged, P(EZ) 50 % or more'), flagged.some(isFaint) ? el('span', {}, ring(true), ' flagged, P(EZ) lower or unknown') : null];
   const scale = ranksOnly ? el('span', {}, `rank ${C} `, ...steps, ' 1') : el('span', {}, 'EZ score 0 ', ...steps, ' 1');
   return el('p', { class: 'legend-line muted small' }, scale, ...rings,
-    data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null);
+    data.resection ? el('span', {}, el('span', { class: 'cut-sign' }), ' in the resection') : null,
+    ...bars.map(({ zone, where }) => el('span', {}, el('span', { class: 'cut-sign' }), ` ${where}: ${zone.title}`)));
 }
 
 function shaft(name, members, first, perLine) {
@@ -81,6 +84,7 @@ function dot(index, x, y, other) {
   const label = other ? el('text', { x: x + 13, y: y + 3.5 }, c.short.slice(0, 9)) : el('text', { x, y: y + 3.5, 'text-anchor': 'middle' }, String(c.number));
   const node = el('g', { class: 'dot', role: 'button', tabindex: '-1', 'aria-label': `${c.short}, rank ${c.rank}`, click: () => choose(index), keydown: (event) => moveOnShafts(event, index) }, circle, label);
   if (c.resected) node.append(el('path', { d: `M${x - 6} ${y + 12.5}h12`, class: 'cut' }));
+  for (const { z, dy } of bars) if (c.zones[z]) node.append(el('path', { d: `M${x - 6} ${y + dy}h12`, class: 'cut' }));
   hint(node, index);
   dots.set(index, { node, circle, label });
   return node;
