@@ -6,13 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
-DOCS = Path(__file__).parents[2] / "docs"
+from epilens.cli import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 USERS = [page for page in PAGES if "developer" not in page.relative_to(DOCS).parts]
 SHOWN = [
     (page, alternative, (page.parent / path).resolve())
-    for page in [*PAGES, DOCS.parent / "README.md"]
+    for page in [*PAGES, ROOT / "README.md"]
     for alternative, path in re.findall(r"!\[(.*?)\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
 ]
 
@@ -37,3 +41,21 @@ def test_a_picture_exists_is_small_and_is_described(page, alternative, path):
 
 def test_every_picture_is_shown_somewhere():
     assert {path.resolve() for path in (DOCS / "images").iterdir()} <= {path for *_, path in SHOWN}
+
+
+def named(pattern):
+    """What the pages and the README name by a pattern."""
+    texts = [page.read_text(encoding="utf-8") for page in [*PAGES, ROOT / "README.md"]]
+    return {name for text in texts for name in re.findall(pattern, text, flags=re.MULTILINE)}
+
+
+def test_every_benchmark_that_a_page_names_exists():
+    names = named(r"python -m benchmarks[ .]([a-z_]+)")
+    assert len(names) > 10
+    assert sorted(name for name in names if not (ROOT / f"benchmarks/{name}.py").is_file()) == []
+
+
+def test_every_verb_that_a_page_names_exists():
+    verbs = named(r"(?:^|`)(?:\S+/)?epilens ([a-z]+)")
+    assert len(verbs) > 15
+    assert verbs <= set(get_command(app).commands)
