@@ -96,11 +96,11 @@ def _of_patient(patient: SimulatedPatient) -> Iterator[Checked]:
             )
 
 
-def measure() -> list[dict[str, Any]]:
-    """Rows of both tables."""
+def measure(shape: str = "demo") -> list[dict[str, Any]]:
+    """Rows of both tables, for a shape of cohort 1."""
     patients = [
         patient
-        for index, center in enumerate(SHAPES["demo"])
+        for index, center in enumerate(SHAPES[shape])
         for patient in make_patients(center, index, SEED)
     ]
     with ProcessPoolExecutor(2) as pool:

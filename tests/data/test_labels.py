@@ -184,6 +184,13 @@ def test_no_label_anywhere_leaves_the_patient_unlabelled_with_a_note(tmp_path):
     assert whys(recordings, what="label", effect="noted")[0].startswith("has no EZ label")
 
 
+@pytest.mark.parametrize(("labelled", "noted"), [(5, True), (4, False)])
+def test_labels_that_may_be_inverted_are_noted(tmp_path, labelled, noted):
+    recordings = read_bids(write_tree(tmp_path, channels=channel_rows(ez=NAMES[:labelled])))
+    text = "5 of 6 channels (83%) are labelled EZ. Check whether the labels are inverted"
+    assert (text in whys(recordings, what="label", effect="noted")) == noted
+
+
 # --- onset zone and resection ---
 
 BOTH = {"A1": "soz", "A2": "resect,soz", "A3": "resect"}

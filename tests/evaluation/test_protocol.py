@@ -192,6 +192,16 @@ def test_what_a_run_must_say_is_kept_with_it(folder, tmp_path):
     assert "nothing here is clinical evidence" in simulated
 
 
+def test_a_run_says_that_labels_may_be_inverted(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "run")
+    ledger = pd.read_parquet(folder / "ledger.parquet")
+    ledger["is_ez"] = ledger["channel"] != "A1"
+    ledger.to_parquet(tmp_path / "run" / "ledger.parquet")
+    inverted, _ = Run(tmp_path / "run").caveats
+    assert "More than 70% of the channels are labelled EZ in sub-" in inverted
+    assert "check whether the labels are inverted" in inverted
+
+
 def test_a_run_of_simulated_patients_knows_it_from_their_cubes(tmp_path):
     cohort = make_cohort(tmp_path / "cubes", patients=4, simulated=True)
     folder = run(PLAN, cohort, Runtime(out=tmp_path / "runs", only=("random",)))

@@ -9,6 +9,7 @@ import statistics_by_hand as hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import random_ledger, rows
+from scipy.stats import ttest_1samp
 
 from epilens.core.errors import LedgerError
 from epilens.evaluation import resampling
@@ -61,7 +62,21 @@ def test_draws_do_not_depend_on_how_they_are_cut_into_blocks(monkeypatch, ledger
         np.testing.assert_allclose(again[name], null[name], atol=1e-14)
 
 
-def test_compare_averages_seeds_first_and_pairs_patients(ledger):
+def test_few_patients_get_the_t_interval(ledger):
+    found = compare(ledger, "cdel", "prq", "macro_f1", draws=200)
+    by_patient = score(ledger).groupby(["method", "patient"])["macro_f1"].mean()
+    differences = (by_patient["cdel"] - by_patient["prq"]).tolist()
+    exact = ttest_1samp(differences, 0).confidence_interval(0.95)
+    assert found.interval == "t"
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+
+
+def test_a_single_patient_has_no_interval():
+    assert resampling.t_interval([0.3]) == (-np.inf, np.inf)
+
+
+def test_compare_averages_seeds_first_and_pairs_patients(ledger, monkeypatch):
+    monkeypatch.setattr(resampling, "SMALL", 0)
     found = compare(ledger, "cdel", "prq", "macro_f1", draws=2000, seed=5)
     by_patient = score(ledger).groupby(["method", "patient"])["macro_f1"].mean()
     differences = [

@@ -13,7 +13,7 @@ from epilens.analyses.columns import HEADINGS, heading
 from epilens.analyses.figures import legend_above
 from epilens.analyses.tables import paper_rows
 from epilens.analyses.verdicts import Verdict, outcome_of, verdict
-from epilens.evaluation.resampling import Comparison, compare_scores
+from epilens.evaluation.resampling import Comparison, bootstrap_patients, patient_means
 from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ PAPER = paper_rows(
 
 def compute(run: Run) -> pd.DataFrame:
     """CDEL − PRQ-Net: a patient's metric is averaged over seeds, then patients are drawn."""
-    rows = [compare_scores(run.scores, "cdel", "prq", metric, DRAWS) for metric in METRICS]
+    rows = []
+    for metric in METRICS:
+        cdel, prq = (patient_means(run.scores, name, metric) for name in ("cdel", "prq"))
+        rows.append(bootstrap_patients((cdel - prq).dropna(), "cdel", "prq", metric, DRAWS))
     return pd.DataFrame([asdict(row) for row in rows])
 
 

@@ -13,7 +13,7 @@ from epilens.analyses.figures import grouped_points
 from epilens.analyses.reinference import CONDITIONS, subset_scores
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, value_of
 from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict, verdict
-from epilens.evaluation.resampling import compare_patients, patient_means
+from epilens.evaluation.resampling import bootstrap_patients, patient_means
 from epilens.evaluation.run import Run
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _gain(scores: pd.DataFrame, method: str, metric: str, condition: str) -> dic
     )
     if condition == "all":
         return {"gain": _NONE, "low": _NONE, "high": _NONE, "patients": int(every.notna().sum())}
-    comparison = compare_patients((every - few).dropna(), "all", condition, metric, DRAWS)
+    comparison = bootstrap_patients((every - few).dropna(), "all", condition, metric, DRAWS)
     gain = {"gain": comparison.estimate, "low": comparison.low, "high": comparison.high}
     return gain | {"patients": comparison.patients}
 

@@ -35,6 +35,9 @@ from epilens.data.tables import as_number, natural
 from epilens.data.zones import PatientTables, Zones
 from epilens.plan import Plan
 
+MOST_EZ = 0.7
+"""No implantation has more of its channels in the EZ."""
+
 
 @dataclass(frozen=True)
 class Patient:
@@ -179,6 +182,7 @@ class Scan:
             note = Note(f"is labelled EZ but is in no {where} a good ECOG or SEEG channel", "label")
             self.rows.append(AuditRow.of("label", note, (name, "", lost)))
         zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
+        self._note_inverted(name, zones.ez, channels)
         center = self._center(name, participant)
         about = (center, self._simulated, zones, positions)
         return Patient(
@@ -197,6 +201,13 @@ class Scan:
             modalities=frozenset(run.modality for run in runs),
             rates_hz=frozenset(rate for run in runs if (rate := run.stated_fs)),
         )
+
+    def _note_inverted(self, name: str, ez: frozenset[str] | None, channels: Sequence[str]) -> None:
+        """A row if so many channels are EZ that the labels may mean the opposite."""
+        if ez and len(ez) > MOST_EZ * len(channels):
+            share = f"{len(ez)} of {len(channels)} channels ({len(ez) / len(channels):.0%})"
+            text = f"{share} are labelled EZ. Check whether the labels are inverted"
+            self.rows.append(AuditRow.of("label", Note(text, "label"), (name,), "noted"))
 
     def _participant(self, name: str) -> dict[str, str]:
         return explained(self.tree.participants[name], self.tree.participant_fields)

@@ -26,6 +26,7 @@ import xarray as xr
 from epilens.core.errors import CubeError, LedgerError, PlanError, did_you_mean
 from epilens.core.html_repr import bars, card
 from epilens.core.provenance import digest_of
+from epilens.data.scan import MOST_EZ
 from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
@@ -180,7 +181,22 @@ class Run:
             )
         if self.simulated:
             sentences.append("Simulated patients: nothing here is clinical evidence.")
+        if odd := self.mostly_ez:
+            sentences.append(
+                f"More than {MOST_EZ:.0%} of the channels are labelled EZ in {', '.join(odd[:3])}"
+                f"{f' and {len(odd) - 3} more' if len(odd) > 3 else ''}: check whether the labels "
+                "are inverted."
+            )
         return [*sentences, "For research, not for diagnosis."]
+
+    @cached_property
+    def mostly_ez(self) -> list[str]:
+        """Patients with so many EZ channels that the labels may mean the opposite."""
+        if not self.ledger_whole:
+            return []
+        test = self.ledger[self.ledger["partition"] == "test"]
+        share = test.groupby("patient")["is_ez"].mean()
+        return sorted(share[share > MOST_EZ].index.astype(str))
 
     @cached_property
     def cohort(self) -> Cohort:

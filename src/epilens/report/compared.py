@@ -15,7 +15,7 @@ from epilens.analyses.columns import heading
 from epilens.analyses.tables import title_of
 from epilens.core.console import print_table, say
 from epilens.core.errors import LedgerError, did_you_mean
-from epilens.evaluation.resampling import compare_scores, patient_means
+from epilens.evaluation.resampling import INTERVALS, compare_scores, patient_means
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
 from epilens.io.atomic import check_own_file, write_bytes_atomically
@@ -114,6 +114,8 @@ def print_compared(compared: Compared) -> None:
     )
     for outcome in compared.outcomes:
         say(outcome)
+    kinds = dict.fromkeys(compared.table["interval"])
+    say(f"95 % interval: {'; '.join(INTERVALS[kind] for kind in kinds)}")
     if len(rows) > 1:
         say(f"{len(rows)} intervals, not corrected for multiple comparisons")
     for caveat in compared.run.caveats:
