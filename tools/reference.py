@@ -31,6 +31,7 @@ def verbs(app: Typer) -> str:
         parts += [f"## `{name}`", text, f"```\n{name} {usage}\n```"]
         rows = [_parameter(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append(_table(("", "meaning", "default"), rows) if rows else "")
+        parts.append(f"Examples:\n\n```sh\n{command.epilog}\n```" if command.epilog else "")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -130,7 +130,7 @@ def test_the_list_of_verbs_is_in_whole_sentences(group):
     narrow = os.environ | {"COLUMNS": "80"}
     command = [sys.executable, "-m", "epilens", *group, "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
-    verbs = shown.stdout.split("Commands:")[1].strip().splitlines()
+    verbs = shown.stdout.split("Commands:")[1].split("Examples:")[0].strip().splitlines()
     assert all(line.endswith(".") and "..." not in line for line in verbs), verbs
 
 
@@ -168,7 +168,7 @@ def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
     assert rows["timeconv-cnn"] == "yes"
     assert rows["clap"].startswith("no: pretrained")
     assert rows["cdel"] is None
-    narrow = os.environ | {"COLUMNS": "80"}
+    narrow = os.environ | {"COLUMNS": "140"}
     command = [sys.executable, "-m", "epilens", "list", "methods"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
     assert "no: pretrained/clap-htsat-fused" in shown.stdout

@@ -18,23 +18,23 @@ from epilens.cli.options import (
     OnsetFile,
     PlanFile,
     Roots,
-    app,
     next_step,
     settings_of,
+    verb,
 )
 
 
-@app.command()
+@verb("epilens demo", "epilens demo --out my-demo --jobs 4")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for everything that the demo makes.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for all results of the demo.")] = Path(
         "demo-output"
     ),
     jobs: Jobs = 2,
 ) -> None:
-    """Do the main job once, on a small simulated cohort.
+    """Try everything once on a small simulated cohort.
 
-    Describe, run, reproduce, localize: takes minutes, and what an earlier demo made is used again.
-    No patient is behind it.
+    Simulates, describes, evaluates, reproduces and localizes within minutes. Results of an earlier
+    demo in the same folder are used again. The patients are simulated.
     """
     from epilens.cli.demo import run_demo
 
@@ -43,20 +43,20 @@ def demo(
     next_step("open {} and the patient's page in {}", page, out / "localized")
 
 
-@app.command()
+@verb("epilens simulate cohort", "epilens simulate small --shape tiny --seed 7")
 def simulate(
-    out: Annotated[Path, typer.Argument(help="New folder; one BIDS dataset per center goes in.")],
+    out: Annotated[Path, typer.Argument(help="New folder, with one BIDS dataset per center.")],
     shape: Annotated[
         str,
         typer.Option(help="tiny, demo or paper (80 patients).", autocompletion=completed("shapes")),
     ] = "demo",
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 0,
     jobs: Jobs = 2,
 ) -> None:
     """Write a simulated multi-center cohort as BIDS datasets.
 
-    With real EDF and BrainVision files. No patient is behind it: it is for trying out software, and
-    proves nothing clinical.
+    The files are EDF and BrainVision as in real datasets. The patients are simulated, so results
+    on them are not clinical evidence.
     """
     from epilens.core.console import progress
     from epilens.simulation import simulate as write
@@ -67,17 +67,19 @@ def simulate(
     next_step("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
 
 
-@app.command()
+@verb("epilens fetch hup hup-data", "epilens fetch hup hup-data --subject HUP060")
 def fetch(
-    dataset: Annotated[str, typer.Argument(help="hup (ds004100) or multisite (ds003029).")],
+    dataset: Annotated[
+        str, typer.Argument(help="A public dataset, e.g. hup (ds004100) or multisite (ds003029).")
+    ],
     out: Annotated[Path, typer.Argument(help="Folder for the download.")],
     subject: Annotated[
-        list[str] | None, typer.Option(help="Only this patient; repeatable.")
+        list[str] | None, typer.Option(help="Only this patient. Can be repeated.")
     ] = None,
 ) -> None:
     """Download a public dataset from OpenNeuro.
 
-    Says the size first, and resumes where it stopped.
+    Reports the size first. An interrupted download resumes where it stopped.
     """
     from epilens.core.console import say
     from epilens.data.fetch import fetch as download
@@ -86,7 +88,7 @@ def fetch(
     next_step("epilens cohort {0}; then epilens describe {0} --out CUBES", out)
 
 
-@app.command()
+@verb("epilens cohort hup-data", "epilens cohort my-bids --labels ez.csv --audit audit.tsv")
 def cohort(
     roots: Roots,
     dataset: DatasetName = None,
@@ -94,13 +96,13 @@ def cohort(
     labels: LabelFile = None,
     onsets: OnsetFile = None,
     audit: Annotated[
-        Path | None, typer.Option(help="Write every audit row to this TSV file.")
+        Path | None, typer.Option(help="Write every exclusion and note to this TSV file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show patients, seizures, channels and EZ share of datasets.
+    """Show patients, seizures, channels and EZ fraction of datasets.
 
-    And what is left out, each with its reason. Sidecar files are enough; signals are opened only to
+    Lists every exclusion with its reason. Sidecar files are enough; signals are opened only to
     recognise recordings that are stored twice.
     """
     from epilens.data.bids import survey_cohort
@@ -121,7 +123,10 @@ def cohort(
         next_step("epilens onset FILE, then epilens cohort {} --onsets TABLE", roots[0])
 
 
-@app.command()
+@verb(
+    "epilens describe hup-data --out cubes",
+    "epilens describe my-bids --plan my.toml --out cubes --jobs 4",
+)
 def describe(
     roots: Roots,
     out: Annotated[Path, typer.Option(help="Folder or URL for the cubes, one per patient.")],
@@ -132,11 +137,11 @@ def describe(
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
-    """Turn signals into cubes: descriptors of windows and channels.
+    """Compute cubes: descriptors of windows and channels.
 
-    The paper's plan has nine, for every window, channel and seizure. Where a method of the plan
-    reads traces or signals, they are written next to the cubes. Cubes whose sources and plan have
-    not changed are kept, so running it again resumes. What was left out is in OUT/audit.tsv.
+    The paper's plan has nine descriptors. Where a method of the plan needs traces or signals, they
+    are stored next to the cubes. Unchanged cubes are kept, so running it again resumes.
+    OUT/audit.tsv lists every exclusion.
     """
     from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
@@ -151,37 +156,37 @@ def describe(
         parts, stores = read_cohort(roots, dataset, settings), stores_of(settings.methods)
         with progress_on(cluster, "describing seizures") as tick:
             summary = describe_cohort(parts, place, settings, jobs, stores, tick)
-    _tell(summary)
+    _report(summary)
     typer.echo(display_path(out))
     # Without a plan there are cubes alone, and the shipped one has methods that read more.
     only = "" if plan else "".join(f" --only {method}" for method in settings.methods)
     next_step("epilens run {} --cubes {}" + only, plan or "paper", out)
 
 
-def _tell(summary: dict[str, Any]) -> None:
+def _report(summary: dict[str, Any]) -> None:
     from epilens.core.console import say
 
-    left = f", {len(summary['left_out'])} left out (see audit.tsv)" if summary["left_out"] else ""
+    left = f", {len(summary['left_out'])} excluded (see audit.tsv)" if summary["left_out"] else ""
     say(f"{summary['described']} patients described, {summary['kept']} kept{left}")
     for name in summary["damaged"]:
-        say(f"{name}: its cube, of another dataset, is damaged; describe that dataset again")
+        say(f"{name}: its cube, of another dataset, is damaged. Describe that dataset again.")
 
 
-@app.command()
+@verb("epilens onset seizure.edf", "epilens onset my-bids/sub-01 --json")
 def onset(
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Recordings, runs of a BIDS dataset, or folders: all that is in them.",
+            help="Recordings, or folders of recordings.",
         ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Suggest where seizures begin, and which contacts began first.
+    """Suggest seizure onsets, and the contacts that began first.
 
-    Says how sure that is. From the signal alone; nothing is taken as an onset. Research use only,
-    not for diagnosis.
+    Suggestions come from the signal alone, each with its certainty. No other verb uses them unless
+    you pass them on. Research use only, not for diagnosis.
     """
     from epilens.data.discovery import recordings_in
     from epilens.report.onsets import find_onsets, list_unreadable, onsets_json, print_onsets
@@ -193,4 +198,4 @@ def onset(
     else:
         print_onsets(onsets)
     list_unreadable(onsets)
-    next_step("look at them: epilens review {} --out MARKS; then localize with --onset", files[0])
+    next_step("check them with epilens review {} --out MARKS; then localize with --onset", files[0])

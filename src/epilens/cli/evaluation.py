@@ -18,28 +18,31 @@ from epilens.cli.options import (
     OnCluster,
     PlanName,
     RunFolder,
-    app,
     next_step,
+    verb,
 )
 
 
-@app.command()
+@verb("epilens run paper --cubes cubes", "epilens run my.toml --cubes cubes --only lens --jobs 4")
 def run(
     plan: PlanName,
     cubes: Cubes,
-    out: Annotated[Path, typer.Option(help="Ledgers go to OUT/<plan name>/; a folder or URL.")] = (
+    out: Annotated[Path, typer.Option(help="Folder or URL; the run is written to OUT/PLAN.")] = (
         Path("runs")
     ),
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only this method; repeatable.", autocompletion=completed("methods")),
+        typer.Option(
+            help="Only this method. Can be repeated.", autocompletion=completed("methods")
+        ),
     ] = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
-    """Fit every method on every fold and write one channel ledger.
+    """Cross-validate the methods of a plan.
 
-    Finished folds are skipped, so running it again resumes.
+    Writes a ledger with the score of every channel by every method, seed and fold. Finished folds
+    are skipped, so running it again resumes.
     """
     from epilens.compute.dask import progress_on
     from epilens.evaluation.protocol import run as go
@@ -58,12 +61,12 @@ def run(
     return next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
 
 
-@app.command()
+@verb("epilens score runs/paper", "epilens score runs/paper --json")
 def score(
     folder: RunFolder,
     as_json: Json = False,
 ) -> None:
-    """Show patient-equal metrics, mean and SD over seeds."""
+    """Show the metrics of a run, mean and SD over seeds."""
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
     from epilens.io.remote import download
@@ -80,7 +83,10 @@ def score(
     return next_step("epilens compare {0} A B", folder)  # its page would lack what was not run
 
 
-@app.command()
+@verb(
+    "epilens compare runs/paper lens cdel",
+    "epilens compare runs/paper lens cdel --metric auroc --figure compared.png",
+)
 def compare(
     folder: RunFolder,
     a: Annotated[
@@ -98,16 +104,17 @@ def compare(
         ),
     ],
     metric: Annotated[
-        list[str] | None, typer.Option(help="E.g. auroc; repeatable. Default: the usual five.")
+        list[str] | None,
+        typer.Option(help="E.g. auroc. Can be repeated. Default: five main metrics."),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(help="PNG or SVG: effects, and differences by patient.")
+        Path | None, typer.Option(help="Draw the differences into this PNG or SVG file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare two methods patient by patient.
 
-    A − B with the 95 % confidence interval of a paired bootstrap over patients.
+    Shows A − B with the 95 % confidence interval of a paired bootstrap over patients.
     """
     from epilens.evaluation.run import open_run
     from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
@@ -124,20 +131,22 @@ def compare(
         next_step("epilens compare {} {} {} --figure compared.png draws it", folder, a, b)
 
 
-@app.command()
+@verb("epilens analyse main runs/paper", "epilens analyse cohort runs/paper --cubes cubes --json")
 def analyse(
     name: Annotated[
         str,
-        typer.Argument(help="See `epilens list analyses`.", autocompletion=completed("analyses")),
+        typer.Argument(
+            help="A name of `epilens list analyses`.", autocompletion=completed("analyses")
+        ),
     ],
     folder: RunFolder,
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
     as_json: Json = False,
 ) -> None:
-    """Show one table of the paper for this run.
+    """Show one table of the paper for a run.
 
-    The paper's values are next to it.
+    The paper's values are next to those of the run.
     """
     from epilens.analyses import ANALYSES, run_analysis, sentence
     from epilens.core.console import say
@@ -156,7 +165,10 @@ def analyse(
     return next_step("epilens reproduce {} --out DIR has all of them", folder)
 
 
-@app.command()
+@verb(
+    "epilens reproduce runs/paper --out reproduction",
+    "epilens reproduce runs/paper --cubes cubes --loco runs/loco --out reproduction",
+)
 def reproduce(
     folder: RunFolder,
     out: Annotated[Path, typer.Option(help="Folder or URL for tables, figures, index.html.")],
@@ -166,8 +178,8 @@ def reproduce(
 ) -> None:
     """Write every table and figure of the paper from a finished run.
 
-    And one page with all of them. A run that fails its audit is refused. What the run lacks is
-    listed on the page.
+    Also writes one page with all of them. The page lists what the run does not contain. A run that
+    fails its audit is refused.
     """
     from epilens.compute.dask import progress_on
     from epilens.evaluation.run import open_run
@@ -182,14 +194,17 @@ def reproduce(
     next_step("open {} in a browser; tables and figures are in its folder", page)
 
 
-@app.command()
+@verb(
+    "epilens report runs/paper --out report.html",
+    "epilens report runs/paper --cubes cubes --out report.html",
+)
 def report(
     folder: RunFolder,
-    out: Annotated[str, typer.Option(help="HTML file.")],
+    out: Annotated[str, typer.Option(help="HTML file to write.")],
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
 ) -> None:
-    """Write the page of `reproduce` alone, as one file to pass on."""
+    """Write only the page of `epilens reproduce`, as one file."""
     from epilens.core.console import progress
     from epilens.evaluation.run import open_run
     from epilens.report.reproduction_page import check_page, write_page

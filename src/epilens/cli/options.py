@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import epilens
 from epilens.cli.completion import completed
 from epilens.cli.exit_codes import CommandGroup
+from epilens.cli.help import HelpCommand
 
 app = typer.Typer(
     name="epilens",
@@ -18,50 +20,74 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Which implanted contacts are in the epileptogenic zone? Patient-relative localization "
-    "from intracranial EEG. For research, not for diagnosis.",
+    help="Rank implanted contacts by their similarity to the epileptogenic zone, from intracranial "
+    "EEG of seizures. For research, not for diagnosis.",
+    epilog="epilens demo\nepilens localize seizure.edf --onset 61.5 --out localized",
 )
-plan_app = typer.Typer(no_args_is_help=True, help="Write, check and compare plans.")
+plan_app = typer.Typer(
+    cls=CommandGroup,
+    no_args_is_help=True,
+    help="Write, check and compare plans.",
+    epilog="epilens plan init my.toml\nepilens plan check my.toml",
+)
 app.add_typer(plan_app, name="plan")
-model_app = typer.Typer(no_args_is_help=True, help="List models, show one, import checkpoints.")
+model_app = typer.Typer(
+    cls=CommandGroup,
+    no_args_is_help=True,
+    help="List models, show one, import checkpoints.",
+    epilog="epilens model list\nepilens model show recorded",
+)
 app.add_typer(model_app, name="model")
+
+
+def verb(
+    *examples: str, name: str | None = None, group: typer.Typer = app, **settings: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function as a verb; its help ends with the examples."""
+    return group.command(name, cls=HelpCommand, epilog="\n".join(examples), **settings)
+
+
 Roots = Annotated[
     list[Path],
-    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders that contain some."),
+    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders with BIDS datasets."),
 ]
 DatasetName = Annotated[
     str | None,
     typer.Option(
         "--dataset",
-        help="See `epilens list datasets`. Default: recognised.",
+        help="A name of `epilens list datasets`. Default: recognised from the files.",
         autocompletion=completed("datasets"),
     ),
 ]
 PlanFile = Annotated[
     Path | None,
     typer.Option(
-        "--plan", help="TOML plan; default: the paper's.", autocompletion=completed("plans")
+        "--plan",
+        help="TOML file, or a name of `epilens list plans`. Default: paper.",
+        autocompletion=completed("plans"),
     ),
 ]
 PlanName = Annotated[
     Path,
     typer.Argument(
-        help="TOML plan, or a shipped one by name: paper.", autocompletion=completed("plans")
+        metavar="PLAN",
+        help="TOML file, or a name of `epilens list plans`.",
+        autocompletion=completed("plans"),
     ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option("--labels", help="CSV with patient, channel, is_ez.")
+    Path | None, typer.Option("--labels", help="CSV file with the columns patient, channel, is_ez.")
 ]
 OnsetFile = Annotated[
-    Path | None, typer.Option("--onsets", help="TSV with patient, run, onset_s (seconds).")
+    Path | None, typer.Option("--onsets", help="TSV file with the columns patient, run, onset_s.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of parallel processes.")]
 OnCluster = Annotated[
     str,
     typer.Option(
         "--cluster",
-        help="Run on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
+        help="Compute on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing model.")]
@@ -70,11 +96,12 @@ RunFolder = Annotated[
 ]
 Cubes = Annotated[Path, typer.Option(help="Folder or URL written by `epilens describe`.")]
 CubesOfRun = Annotated[
-    Path | None, typer.Option("--cubes", help="Cubes of the run. Default: where they were.")
+    Path | None,
+    typer.Option("--cubes", help="Cubes of the run. Default: their place at the time of the run."),
 ]
 LocoRun = Annotated[
     Path | None,
-    typer.Option("--loco", help="Leave-one-center-out run. Default: searched for next to RUN."),
+    typer.Option("--loco", help="Leave-one-center-out run. Default: the one next to RUN."),
 ]
 
 
@@ -86,7 +113,9 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def _epilens(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),

@@ -15,27 +15,30 @@ from epilens.cli.options import (
     OnCluster,
     PlanFile,
     PlanName,
-    app,
     model_app,
     next_step,
     settings_of,
+    verb,
 )
 
 
-@app.command()
+@verb(
+    "epilens train best --cubes cubes --out my-model",
+    "epilens train paper --cubes cubes --out networks --method cdel --jobs 4",
+)
 def train(
     plan: PlanName,
     cubes: Cubes,
     out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
-    method: Annotated[str, typer.Option(help="lens, or cdel: the paper's networks.")] = "lens",
+    method: Annotated[str, typer.Option(help="lens, or cdel (the paper's networks).")] = "lens",
     jobs: Jobs = 1,
     force: Force = False,
     cluster: OnCluster = "",
 ) -> None:
-    """Train a deployable model on all labelled patients.
+    """Train a model on all labelled patients.
 
-    An ensemble over folds and seeds. Members that were trained before it was stopped are kept, so
-    running it again resumes.
+    The model is an ensemble over folds and seeds. Finished members are kept, so running it again
+    resumes.
     """
     from epilens.compute.dask import progress_on
     from epilens.evaluation.member_cache import member_folder
@@ -57,62 +60,74 @@ def train(
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)
 
 
-@app.command()
+@verb(
+    "epilens localize seizure.edf --onset 61.5 --out localized",
+    "epilens localize my-model bids/sub-01 --resected 'TT1-6' --out localized",
+)
 def localize(
     given: Annotated[
         list[str],
         typer.Argument(
             metavar="[MODEL|METHOD] RECORDING...",
-            help="A model (folder, URL, name) or a method without training; default: the model "
-            "recorded. Then files, BIDS runs, or a patient's BIDS folder.",
+            help="A model (folder, URL or name) or a method that needs no training, then "
+            "recordings: files, BIDS runs, or a patient's BIDS folder. Default: model recorded.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder or URL for page and table; many patients.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder or URL for pages and tables; it can contain many patients.")
+    ],
     onset: Annotated[
-        list[str] | None, typer.Option(help="Seconds from the file's start; once for every file.")
+        list[str] | None,
+        typer.Option(help="Seconds from the start of the file. Repeat it for every file."),
     ] = None,
     onsets: Annotated[
-        Path | None, typer.Option(help="TSV with patient, run, onset_s, as a review writes it.")
+        Path | None,
+        typer.Option(help="TSV file with the columns patient, run, onset_s (from a review)."),
     ] = None,
     electrodes: Annotated[
-        Path | None, typer.Option(help="Positions: BIDS, 3D Slicer, iELVis, Brainstorm, CSV.")
+        Path | None,
+        typer.Option(help="Positions of contacts: BIDS, 3D Slicer, iELVis, Brainstorm or CSV."),
     ] = None,
     space: Annotated[
         str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152, LPS.")
     ] = "",
     patient: Annotated[
-        str, typer.Option(help="Code of the patient, where files do not say: letters and digits.")
+        str,
+        typer.Option(help="Code of the patient (letters and digits), if the files contain none."),
     ] = "",
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="Channel to leave out (RK12), or a TSV of them, as a review writes it."),
+        typer.Option(
+            help="Channel to exclude, e.g. RK12, or a TSV file of channels (from a review)."
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Channel to use although the checks of its signal exclude it."),
+        typer.Option(help="Channel to use even if the signal checks exclude it."),
     ] = None,
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
     compare: Annotated[
-        list[str] | None, typer.Option(help="Another model or method to rank the contacts.")
+        list[str] | None,
+        typer.Option(help="Another model or method to compare with. Can be repeated."),
     ] = None,
     plan: PlanFile = None,
     force_descriptors: Annotated[
         bool,
         typer.Option(
             "--force-descriptors",
-            help="Apply a model to descriptors that it was not trained on, with a caution.",
+            help="Allow descriptors that the model was not trained on; adds a caution.",
         ),
     ] = False,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Print the page into a PDF too, through Chromium.")
+        bool, typer.Option("--pdf", help="Also write a PDF of the page (needs Chromium).")
     ] = False,
 ) -> None:
     """Rank the contacts of one new patient.
 
-    Writes a page to pass on, and a BIDS table. Research use only, not for diagnosis. Prints the
-    page's path.
+    Writes a page and a BIDS table, and prints the path of the page. Research use only, not for
+    diagnosis.
     """
     from epilens.core.console import announce
 
@@ -153,7 +168,11 @@ def localize(
     next_step("open {} in a browser; many patients: epilens view {}", page, out)
 
 
-@app.command(context_settings={"allow_extra_args": True})
+@verb(
+    "epilens bids my-bids derivatives/epilens participant",
+    "epilens bids my-bids derivatives/epilens group",
+    context_settings={"allow_extra_args": True},
+)
 def bids(
     ctx: typer.Context,
     bids_dir: Annotated[Path, typer.Argument(metavar="BIDS_DIR", help="One BIDS dataset.")],
@@ -162,20 +181,23 @@ def bids(
     participant_label: Annotated[
         list[str] | None,
         typer.Option(
-            "--participant-label", "--participant_label", help="Only these: 01 02, or 01,02."
+            "--participant-label",
+            "--participant_label",
+            help="Only these patients, e.g. 01 02 or 01,02.",
         ),
     ] = None,
     model: Annotated[Path | None, typer.Option(help="Model folder or URL.")] = None,
     method: Annotated[
-        str, typer.Option(help="A method without training. Default: the shipped model.")
+        str, typer.Option(help="A method that needs no training. Default: the model recorded.")
     ] = "",
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
     """Localize every patient of a dataset, as a BIDS App.
 
-    Pages and tables, then a summary of all. Research use only, not for diagnosis. A patient that
-    fails is a row of OUT/participants_left_out.tsv; running it again resumes.
+    The level participant writes a page and a table per patient; group writes a summary of all.
+    OUT/participants_left_out.tsv lists patients that fail. Running it again resumes. Research use
+    only, not for diagnosis.
     """
     from epilens.bids_app.verb import BidsCommand, run_level
 
@@ -190,33 +212,44 @@ def bids(
         next_step("open {} in a browser", page)
 
 
-@app.command()
+@verb("epilens view localized", "epilens view localized --port 8000")
 def view(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="--out folder of `localize`.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder written by `epilens localize`.")
+    ],
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the server. Default: any free one.", show_default=False
+        ),
+    ] = 0,
 ) -> None:
-    """Show the pages of many patients in the browser.
+    """Show the pages of many patients in a browser.
 
-    From this computer only; Ctrl-C ends it.
+    Prints an address that works on this computer only. Ctrl-C stops the server.
     """
     from epilens.review.pages import view as serve
 
     serve(folder, port, typer.echo)
 
 
-@app.command()
+@verb(
+    "epilens review seizure.edf --out my-review",
+    "epilens review my-bids --out my-review --model my-model",
+)
 def review(
     given: Annotated[
         list[Path],
-        typer.Argument(metavar="PATIENT...", help="Recordings, or patients and datasets in BIDS."),
+        typer.Argument(metavar="PATIENT...", help="Recordings, or BIDS patients and datasets."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for what is marked; never the sources.")],
-    patient: Annotated[str, typer.Option(help="Code of a patient given as plain files.")] = "",
+    out: Annotated[Path, typer.Option(help="Folder for marks, runs and readings.")],
+    patient: Annotated[str, typer.Option(help="Code of a patient whose files contain none.")] = "",
     model: Annotated[
-        list[Path] | None, typer.Option(help="A model, or a folder of models; repeatable.")
+        list[Path] | None, typer.Option(help="A model, or a folder of models. Can be repeated.")
     ] = None,
     electrodes: Annotated[
-        Path | None, typer.Option(help="TSV or CSV with name, x, y, z of one patient's contacts.")
+        Path | None,
+        typer.Option(help="TSV or CSV file with name, x, y, z of one patient's contacts."),
     ] = None,
     space: Annotated[
         str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
@@ -224,12 +257,17 @@ def review(
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 0,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the server. Default: any free one.", show_default=False
+        ),
+    ] = 0,
 ) -> None:
-    """See traces, mark onsets, run, read and sign in the browser.
+    """Look at traces, mark onsets, run, read and sign in a browser.
 
-    From this computer only. Research use only, not for diagnosis. Prints the address; Ctrl-C ends
-    it.
+    Prints an address that works on this computer only. Ctrl-C stops the server. Your recordings are
+    not changed. Research use only, not for diagnosis.
     """
     from epilens.data.discovery import cases_of
     from epilens.localization.run_spec import PatientFacts
@@ -241,11 +279,11 @@ def review(
     serve(open_session(cases_of(given, patient), out, model or (), facts), port, typer.echo)
 
 
-@model_app.command("list")
+@verb("epilens model list", "epilens model list my-models --json", name="list", group=model_app)
 def model_list(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Where to look for models. Default: here."),
+        typer.Argument(metavar="[FOLDER]...", help="Folders with models. Default: this one."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -256,10 +294,10 @@ def model_list(
     next_step("epilens model show MODEL; epilens localize [MODEL] RECORDING... --out DIR")
 
 
-@model_app.command("show")
+@verb("epilens model show recorded", "epilens model show my-model", name="show", group=model_app)
 def model_show(
     path: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Model folder or URL, or a name: recorded.")
+        Path, typer.Argument(metavar="MODEL", help="Folder, URL or name of a model, e.g. recorded.")
     ],
 ) -> None:
     """Check a model's files and print its card."""
@@ -272,15 +310,25 @@ def model_show(
     next_step("epilens localize {} RECORDING... --out DIR", path)
 
 
-@model_app.command("import")
+@verb(
+    "epilens model import fold0.pt fold1.pt --out released",
+    "epilens model import checkpoints/seed42.pt --out released --force",
+    name="import",
+    group=model_app,
+)
 def model_import(
-    checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help=".pt files.")],
+    checkpoints: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CHECKPOINT...", help="Checkpoints of the authors' code (.pt files)."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
     force: Force = False,
 ) -> None:
-    """Turn checkpoints of the authors' code into a model.
+    """Convert checkpoints of the authors' code into a model.
 
-    No code in them is run.
+    Code inside the checkpoints is not executed.
     """
     from epilens.io.remote import display_path, writable
     from epilens.networks.model import save_model

@@ -9,48 +9,54 @@ from typing import Annotated
 import typer
 
 from epilens.cli.completion import completed
-from epilens.cli.options import DatasetName, Json, PlanName, app, next_step, plan_app
+from epilens.cli.options import DatasetName, Json, PlanName, next_step, plan_app, verb
 from epilens.core.errors import EpilensError, PlanError, did_you_mean
 
 
-@app.command("list")
+@verb("epilens list methods", "epilens list plans --json", name="list")
 def list_(
     what: Annotated[
         str,
         typer.Argument(
-            help="datasets, descriptors, methods or analyses", autocompletion=completed("kinds")
+            metavar="KIND",
+            help="analyses, datasets, descriptors, methods or plans.",
+            autocompletion=completed("kinds"),
         ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Show what there is."""
+    """List analyses, datasets, descriptors, methods or plans."""
     from epilens.core.console import print_table
-    from epilens.report.listings import DROP, LISTINGS, NEXT
+    from epilens.report.listings import DROP, LISTINGS, NEXT, TITLES
 
     if what not in LISTINGS:
-        raise EpilensError(f"list: unknown kind {what!r}. {did_you_mean(what, LISTINGS)}")
+        raise EpilensError(
+            f"list: expected one of {', '.join(LISTINGS)}, found {what!r}. "
+            f"{did_you_mean(what, LISTINGS)}"
+        )
     columns, rows = LISTINGS[what]()
     if as_json:
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
     else:
-        print_table(what.capitalize(), columns, rows, len(columns), DROP[what])
+        print_table(TITLES.get(what, what.capitalize()), columns, rows, len(columns), DROP[what])
     next_step(NEXT[what])
 
 
-@app.command()
+@verb("epilens cache", "epilens cache --clear")
 def cache(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Remove the copies; not while a command uses them.")
+        bool, typer.Option("--clear", help="Remove copies that no command is using.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="With --clear: also work that was never sent.")
+        bool,
+        typer.Option("--force", help="With --clear: also remove results that were not uploaded."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show, or remove, what this computer keeps of stores with URLs.
+    """Show or remove local copies of data with URLs.
 
-    It is kept in $EPILENS_CACHE, or else in the user's cache folder.
+    They are in $EPILENS_CACHE, or else in the cache folder of the user.
     """
     from epilens.core.console import print_table, say
     from epilens.io.remote import clear as remove
@@ -67,15 +73,19 @@ def cache(
     else:
         print_table(str(cache_folder() / "stores"), columns, rows)
     if clear and kept:
-        say(f"kept: {len(kept)} in use or with work that was not sent; see --force")
-    next_step("epilens cache --clear removes what was downloaded and sent")
+        say(
+            f"{len(kept)} not removed: in use, or with results that were not uploaded (see --force)"
+        )
+    next_step("epilens cache --clear removes copies that are downloaded or uploaded")
 
 
-@plan_app.command("init")
+@verb(
+    "epilens plan init my.toml", "epilens plan init studies/lens.toml", name="init", group=plan_app
+)
 def plan_init(
     out: Annotated[Path, typer.Argument(help="New TOML file.")],
 ) -> None:
-    """Write the paper's plan, every field with what it means."""
+    """Write the paper's plan with an explanation of every field."""
     from epilens.io.atomic import write_atomically
     from epilens.plan import Plan
     from epilens.report.plan_text import commented
@@ -86,14 +96,19 @@ def plan_init(
     next_step("edit {0}; then epilens plan check {0}", out)
 
 
-@plan_app.command("check")
+@verb(
+    "epilens plan check my.toml",
+    "epilens plan check my.toml --dataset hup",
+    name="check",
+    group=plan_app,
+)
 def plan_check(
     path: PlanName,
     dataset: DatasetName = None,
 ) -> None:
-    """Read a plan, name what is wrong with it, or print its digest.
+    """Check a plan and print its digest.
 
-    Methods and descriptors must be rows that there are; so must the dataset, if one is given.
+    Methods, descriptors and the dataset must exist; see `epilens list`.
     """
     from epilens.core.console import say
     from epilens.data.datasets import DATASETS
@@ -110,7 +125,12 @@ def plan_check(
     next_step("epilens describe ROOT --plan {0} --out CUBES; epilens run {0} --cubes CUBES", path)
 
 
-@plan_app.command("diff")
+@verb(
+    "epilens plan diff paper my.toml",
+    "epilens plan diff paper public",
+    name="diff",
+    group=plan_app,
+)
 def plan_diff(
     first: PlanName,
     second: PlanName,

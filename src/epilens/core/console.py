@@ -29,7 +29,7 @@ from epilens.core.progress import Progress
 _WIDTH_WITHOUT_TERMINAL = 110
 
 
-_PROSE = 24
+_PROSE = 16
 """Cells that are longer than this may be wrapped."""
 _LONGEST_NAME = 36
 """Of patients and methods; longer words are file names or formulas."""
@@ -65,8 +65,21 @@ def visible(text: Any) -> str:
 
 
 def say(text: str) -> None:
-    """One message on stderr."""
-    _console(sys.stderr).print(Text(visible(text)), soft_wrap=True)
+    """One message on stderr; a known first word is coloured if the terminal supports it."""
+    message = Text(visible(text))
+    first = message.plain.partition(":")[0]
+    message.stylize(_COLOURS.get(first, ""), 0, len(first) + 1)
+    _console(sys.stderr).print(message, soft_wrap=True)
+
+
+_COLOURS = {
+    "epilens": "bold red",
+    "abstain": "bold red",
+    "warning": "yellow",
+    "caution": "yellow",
+    "next": "cyan",
+}
+"""First words of messages; rich removes colours for pipes, files and with NO_COLOR."""
 
 
 def announce(text: str) -> None:
@@ -91,7 +104,9 @@ def print_table(
     console = _console(sys.stdout)
     cells = [["–" if cell is None else visible(cell) for cell in row] for row in rows]
     kept = _widths_that_fit(columns, cells, drop, console.width)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        title=title, title_justify="left", box=None, pad_edge=False, header_style="bold cyan"
+    )
     for i, width in kept.items():
         # Long cells are wrapped, not cut: half a name identifies nobody.
         side = "left" if i < left else "right"

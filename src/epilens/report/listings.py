@@ -1,4 +1,4 @@
-"""What `epilens list` shows: the rows of each registry."""
+"""Tables of `epilens list`."""
 
 from __future__ import annotations
 
@@ -72,11 +72,15 @@ def _weights(method: Method) -> str | None:
 
 
 def _needs(method: Method) -> str:
-    """What a user needs in addition to the base installation."""
-    needs = [f"package {name}" for name in method.requires]
+    """What a user needs: labels, other methods, packages, weights."""
+    needs = list(method.parts) or ([] if method.training_free else ["EZ labels"])
+    needs += [_DISTRIBUTIONS.get(name, name) for name in method.requires]
     needs += [f"weights {method.pretrained}"] if method.pretrained else []
-    needs += list(method.parts)
-    return ", ".join(needs) or ("nothing" if method.training_free else "labelled patients")
+    return ", ".join(needs) or "nothing"
+
+
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+"""Import name → name for pip, where they differ."""
 
 
 def analyses() -> Listing:
@@ -88,6 +92,18 @@ def analyses() -> Listing:
         for a in ANALYSES.values()
     ]
     return ["name", "shows", "title", "needs", "from"], rows
+
+
+def plans() -> Listing:
+    """Plans that come with EpiLENS; the first line of a file describes it."""
+    from epilens.plan import Plan, shipped_plans
+
+    rows = []
+    for name, path in shipped_plans().items():
+        plan, about = Plan.load(path), path.read_text(encoding="utf-8").splitlines()[0]
+        seeds = len(plan.seeds)
+        rows.append((name, about.removeprefix("# "), len(plan.methods), seeds, plan.splits.kind))
+    return ["name", "about", "methods", "seeds", "split"], rows
 
 
 MODEL_COLUMNS = ("model", "kind", "trained on", "external AUROC", "cross-validated AUROC", "folder")
@@ -131,20 +147,29 @@ LISTINGS = {
     "datasets": datasets,
     "descriptors": descriptors,
     "methods": methods,
+    "plans": plans,
 }
+
+TITLES = {
+    "methods": "Methods. Default of `epilens train`: lens. Default of `epilens localize`: the "
+    "model recorded.",
+}
+"""Titles of tables that say more than their kind."""
 
 DROP = {
     "analyses": ("from", "title"),
     "datasets": ("from", "who", "ez", "licence"),
     "descriptors": ("from", "formula", "of"),
-    "methods": ("from", "reference", "title", "needs", "reads"),
+    "methods": ("from", "reference", "reads", "weights", "installed"),
+    "plans": ("split", "seeds"),
 }
 """Columns that a narrow terminal omits first."""
 
 NEXT = {
     "analyses": "epilens analyse NAME RUN; all of them: epilens reproduce RUN --out DIR",
     "datasets": "epilens cohort ROOT --dataset NAME",
-    "descriptors": "name those of your cubes in a plan: epilens plan init my.toml",
-    "methods": "epilens run PLAN --cubes CUBES --only NAME; weights go where the column says",
+    "descriptors": "choose descriptors in a plan: epilens plan init my.toml",
+    "methods": "epilens run PLAN --cubes CUBES --only NAME",
+    "plans": "epilens run NAME --cubes CUBES; your own plan: epilens plan init my.toml",
 }
 """What can be done with a name."""

@@ -25,6 +25,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from epilens.core.console import say
 from epilens.core.errors import DataError, EpilensError
 from epilens.report.index_page import STYLE
 from epilens.review.errors import ConflictError, NotFoundError
@@ -143,7 +144,8 @@ class LocalServer:
         return f"http://{LOOPBACK}:{self.port}/{self.token}/"
 
     def serve(self, echo: Callable[[str], None]) -> None:
-        """Serve until the user stops it."""
+        """Serve until the user stops it; `echo` prints the address after a sentence on stderr."""
+        say("Open this address in a browser on this computer (Ctrl-C stops the server):")
         echo(self.url)
         try:
             self._server.run(sockets=[self._socket])
