@@ -13,7 +13,7 @@ from benchmarks import real, recorded, sensitivity
 import epilens
 from epilens.core.errors import ModelError
 from epilens.evaluation.certainty import Certainty
-from epilens.evidence.contact_features import feature_table, without_features
+from epilens.evidence.contact_features import feature_table
 from epilens.networks.feature_lens import FeatureLens
 from epilens.networks.model import model_folder, open_model, save_model, shipped_models
 from epilens.testing import make_patient
@@ -78,7 +78,7 @@ def test_it_ranks_contacts_that_take_part_first(model, patient):
 
 def test_a_cube_without_features_is_refused(model, patient):
     with pytest.raises(ModelError, match=r"expected a patient with its features, found a cube"):
-        model.predict(without_features(patient))
+        model.predict(patient.drop_vars(["features", "features_valid", "feature"]))
 
 
 def test_contributions_add_up_by_feature_location_and_seizure(model, patient):

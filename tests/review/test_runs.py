@@ -92,7 +92,6 @@ def test_states_come_from_the_files(runs):
     run.fail("No onset.")
     run.fail("Another reason.")
     assert (run.state.kind, run.state.problem) == ("failed", "No onset.")
-    assert runs.latest_done() is None
     assert runs.find_same("key") is None
 
 
@@ -126,7 +125,6 @@ def test_a_run_has_a_page_and_a_ranking_and_no_file_name(runs):
     assert len(run.ranking.names) == 9
     assert run.ranking.contacts[0].rank == 1
     assert run.page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert runs.latest_done() == run
     assert runs.find_same(wanted.inputs.key) == run
     assert len(run.ranking.digest) == 64
     every = b"".join(content for p in run.folder.rglob("*") if p.is_file() for content in parts(p))

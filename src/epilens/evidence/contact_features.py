@@ -320,12 +320,6 @@ def has_features(patient: xr.Dataset) -> bool:
     return "features" in patient
 
 
-def without_features(patient: xr.Dataset) -> xr.Dataset:
-    """The patient without its contact features."""
-    names = [v for v in patient.variables if str(v) in ("features", "features_valid", "feature")]
-    return patient.drop_vars(names)
-
-
 def features_shown(patient: xr.Dataset) -> Bools:
     """Which seizures have contact features of a channel (seizure, channel)."""
     return patient["features_valid"].any("feature").values

@@ -145,11 +145,6 @@ class PatientRuns:
             raise DataError(f"{self.patient}: expected one of its runs, found number {number}.")
         return run
 
-    def latest_done(self) -> ReviewRun | None:
-        """Return the last finished run."""
-        done = [run for run in self if run.state.kind == "done"]
-        return done[-1] if done else None
-
     def find_same(self, key: str) -> ReviewRun | None:
         """Return the last run with this key that is finished or running."""
         states = [(run, run.state.kind) for run in self if run.inputs.key == key]
