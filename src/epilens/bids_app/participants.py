@@ -22,6 +22,7 @@ from epilens.core.errors import DataError, EpilensError, StorageError, did_you_m
 from epilens.core.progress import Progress
 from epilens.core.redaction import hide_paths
 from epilens.data.discovery import cases_of
+from epilens.data.kept_contacts import kept_of
 from epilens.data.sidecars import BidsTree, datasets_in
 from epilens.data.tables import natural
 from epilens.io.atomic import load_json, write_atomically
@@ -29,7 +30,7 @@ from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.localization import DEFAULT
 from epilens.localization.rankers import Ranker, list_rankers, model_ranker
-from epilens.localization.run_spec import RunSpec, make_run_spec
+from epilens.localization.run_spec import PatientFacts, RunSpec, make_run_spec
 from epilens.plan import Runtime
 from epilens.report.derivative import files_of, remove_results, write_dataset_files
 
@@ -62,6 +63,8 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     root: Path
     out: Path
     ranker: Ranker
+    keep: tuple[str, ...] = ()
+    """`PATIENT:CHANNEL`, of any patient."""
 
     @property
     def title(self) -> str:
@@ -72,7 +75,8 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     def spec(self) -> RunSpec:
         """Recordings, onsets and ranker."""
         (case,) = cases_of([self.root / self.patient])
-        return make_run_spec(case, self.ranker)
+        facts = PatientFacts(keep=kept_of(self.patient, self.keep))
+        return make_run_spec(case, self.ranker, facts=facts)
 
     @property
     def key(self) -> str:
@@ -154,14 +158,20 @@ class LocalizeParticipant(Job[ParticipantRecord]):
 
 
 def localize_all(
-    root: Path, ranker: Ranker, runtime: Runtime, labels: Sequence[str] = ()
+    root: Path,
+    ranker: Ranker,
+    runtime: Runtime,
+    labels: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> list[ParticipantRecord]:
     """Localize the patients of a dataset; in the order in which they are ready."""
     tree = BidsTree(_dataset(root).resolve())
     patients = patients_of(tree, labels)
     out = Path(runtime.out).resolve()
     write_dataset_files(out)
-    jobs = [LocalizeParticipant(name, tree.root, out, ranker) for name in patients]
+    _check_kept(keep, patients)
+    kept = tuple(keep)
+    jobs = [LocalizeParticipant(name, tree.root, out, ranker, kept) for name in patients]
     records = []
     # A patient is tested where it is localized, while it is locked.
     for job, done in run_jobs(jobs, runtime.jobs, runtime.tick, check_first=False):
@@ -170,6 +180,16 @@ def localize_all(
         records.append(done.result)
     write_left_out(out)
     return records
+
+
+def _check_kept(keep: Sequence[str], patients: Sequence[str]) -> None:
+    """Refuse an entry of no patient; a channel that nobody has is refused with its patient."""
+    for entry in keep:
+        if not any(kept_of(patient, [entry]) for patient in patients):
+            raise DataError(
+                f"--keep: expected PATIENT:CHANNEL of a patient that is localized, such as "
+                f"{patients[0].removeprefix('sub-')}:RA5, found {entry!r}."
+            )
 
 
 def _dataset(root: Path) -> Path:

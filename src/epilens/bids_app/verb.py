@@ -32,6 +32,7 @@ class BidsCommand:
     method: str = ""
     jobs: int = 1
     cluster: str = ""
+    keep: tuple[str, ...] = ()
 
 
 def run_level(command: BidsCommand) -> Path:
@@ -62,7 +63,7 @@ def _participants(command: BidsCommand) -> Path:
     labels = (*command.labels, *command.more)
     with progress_on(command.cluster, "localizing patients") as tick:
         runtime = Runtime(command.out, command.jobs, tick=tick)
-        records = localize_all(command.bids_dir, ranker, runtime, labels)
+        records = localize_all(command.bids_dir, ranker, runtime, labels, command.keep)
     count = Counter(record.kind for record in records)
     left = f", {count['failed']} left out (see {LEFT_OUT})" if count["failed"] else ""
     say(f"{count['done']} patients localized, {count['kept']} kept{left}")

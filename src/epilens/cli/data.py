@@ -13,6 +13,7 @@ from epilens.cli.options import (
     DatasetName,
     Jobs,
     Json,
+    Keep,
     LabelFile,
     OnCluster,
     OnsetFile,
@@ -134,6 +135,7 @@ def describe(
     plan: PlanFile = None,
     labels: LabelFile = None,
     onsets: OnsetFile = None,
+    keep: Keep = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
@@ -145,15 +147,18 @@ def describe(
     """
     from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
+    from epilens.data.kept_contacts import check_kept
     from epilens.evidence.store import RECOGNISE_GLOBS, describe_cohort
     from epilens.io.outputs import check_folder
     from epilens.io.remote import display_path, writable
     from epilens.methods import stores_of
 
     settings = settings_of(plan, labels, onsets)
+    settings = settings.override(quality={"keep": tuple(keep)}) if keep else settings
     with writable(out) as place:
         check_folder(place, "cubes", RECOGNISE_GLOBS)
         parts, stores = read_cohort(roots, dataset, settings), stores_of(settings.methods)
+        check_kept(settings.quality.keep, [one for part in parts for one in part.patients])
         with progress_on(cluster, "describing seizures") as tick:
             summary = describe_cohort(parts, place, settings, jobs, stores, tick)
     _report(summary)

@@ -90,6 +90,10 @@ OnCluster = Annotated[
         help="Compute on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="PATIENT:CHANNEL to use although the checks of its signal exclude it."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing model.")]
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder or URL written by `epilens run`.")

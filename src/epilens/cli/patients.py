@@ -12,6 +12,7 @@ from epilens.cli.options import (
     Force,
     Jobs,
     Json,
+    Keep,
     OnCluster,
     PlanFile,
     PlanName,
@@ -190,6 +191,7 @@ def bids(
     method: Annotated[
         str, typer.Option(help="A method that needs no training. Default: the model recorded.")
     ] = "",
+    keep: Keep = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
 ) -> None:
@@ -203,7 +205,8 @@ def bids(
 
     labels = tuple(participant_label or ())
     more = tuple(ctx.args)
-    command = BidsCommand(bids_dir, out, level, labels, more, model, method, jobs, cluster)
+    kept = tuple(keep or ())
+    command = BidsCommand(bids_dir, out, level, labels, more, model, method, jobs, cluster, kept)
     page = run_level(command)
     typer.echo(page)
     if level == "participant":

@@ -12,6 +12,7 @@ from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow
 from epilens.data.broken_contacts import check_contacts
 from epilens.data.duplicates import DuplicateFilter
+from epilens.data.kept_contacts import kept_of
 from epilens.data.name_matching import NameMatcher
 from epilens.data.onset import OutsideError
 from epilens.data.recording import Recording, SeizureRun, pick, read_run, repair
@@ -83,6 +84,7 @@ def _attempt(
     channels: tuple[str, ...] = ()
     try:
         run, rows = seizure.prepare()
+        keep = (*keep, *kept_of(seizure.patient, plan.quality.keep))
         if isinstance(run, Recording):
             channels = run.channels
             run, repaired = repair(run)

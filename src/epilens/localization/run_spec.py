@@ -46,6 +46,8 @@ class PatientFacts:
     space: str = ""
     resected: str = ""
     """Contacts of a resection; `labels`: those of the dataset."""
+    keep: tuple[str, ...] = ()
+    """Contacts that are used although the checks of their signal exclude them."""
 
     @classmethod
     def of(cls, electrodes: Path | None, space: str, resected: str | None) -> PatientFacts:
@@ -62,6 +64,7 @@ class PatientFacts:
             return ""
         table = read_bytes(Path(self.electrodes)) if self.electrodes else b""
         parts = (table, self.space.encode(), self.resected.encode())
+        parts += tuple(name.encode() for name in sorted(self.keep))
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
@@ -116,6 +119,7 @@ class RunSpec(Document):
             electrodes=self.facts.electrodes or None,
             space=self.facts.space,
             resected=self.facts.resected or None,
+            keep=self.facts.keep,
         )
 
     def hide_files(self, text: str) -> str:

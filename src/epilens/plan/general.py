@@ -65,6 +65,15 @@ class QualityPlan(Section):
     """A channel with more than this share of samples stuck at its extremes is clipped."""
     scale_ratio: Annotated[float, Field(gt=1)] = 100.0
     """A channel this many times larger or smaller than the run's median is out of scale."""
+    keep: tuple[Annotated[str, Field(pattern=r"^[^:]+:.+$")], ...] = ()
+    """Channels that are used although the checks of their signal exclude them, as
+    `PATIENT:CHANNEL`."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_keep(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All fields; `keep`, which is newer than stored plans and their digests, if it is used."""
+        tree = serialize(self)
+        return {key: value for key, value in tree.items() if value or key != "keep"}
 
 
 class FilterPlan(Section):
