@@ -101,11 +101,11 @@ def with_interval(values: pd.Series) -> str:
 
 def main_table(scores: pd.DataFrame) -> Iterator[str]:
     """Markdown: methods with their metrics, best AUROC first."""
-    heads = [*METRICS.values(), "AUROC, true onset zone"]
+    heads = ["patients", *METRICS.values(), "AUROC, true onset zone"]
     yield f"| method | {' | '.join(heads)} |"
     yield "|---" * (1 + len(heads)) + "|"
     for method, part in _by_auroc(scores):
-        cells = [with_interval(part[name]) for name in (*METRICS, TRUE)]
+        cells = [str(len(part)), *(with_interval(part[name]) for name in (*METRICS, TRUE))]
         yield f"| {method} | {' | '.join(cells)} |"
 
 
