@@ -30,16 +30,16 @@ class NameMatcher:
     def match(self, recording: Recording, rows: list[AuditRow]) -> Recording:
         """The recording with the names of earlier ones; a row says what was matched."""
         first = self._first.setdefault(recording.patient, recording.run)
-        known = self._names.setdefault(recording.patient, {})
+        names = self._names.setdefault(recording.patient, {})
         keys = _unique_keys(recording.channels)
-        taken = set(recording.channels)
+        own = set(recording.channels)
         renamed = {
-            name: known[key]
+            name: names[key]
             for name, key in keys.items()
-            if name not in known.values() and known.get(key, name) not in taken
+            if name not in names.values() and names.get(key, name) not in own
         }
-        new = [name for name, key in keys.items() if first != recording.run and key not in known]
-        known.update({key: name for name, key in keys.items() if key not in known})
+        new = [name for name, key in keys.items() if first != recording.run and key not in names]
+        names.update({key: name for name, key in keys.items() if key not in names})
         if not renamed:
             return recording
         note = Note(_sentence(renamed, new, first), "names-matched")

@@ -110,8 +110,8 @@ class Certainty:
         """
         if not self.contacts:
             return None
-        known = set(self.contacts)
-        shares = [np.mean([key in known for key in keys]) for keys in contact_keys(cube) if keys]
+        trained = set(self.contacts)
+        shares = [np.mean([key in trained for key in keys]) for keys in contact_keys(cube) if keys]
         return sum(share >= KNOWN_AGAIN for share in shares)
 
     def to_json(self) -> dict[str, Any]:

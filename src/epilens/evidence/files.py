@@ -171,10 +171,10 @@ class Cohort(Mapping[str, xr.Dataset]):
         table = self.table
         facts = {"patients": len(self), "centers": table["center"].nunique()}
         simulated = bool(table["simulated"].fillna(False).any())
-        known = table.drop(columns="simulated").dropna(axis="columns", how="all")
+        columns = table.drop(columns="simulated").dropna(axis="columns", how="all")
         counts = pd.to_numeric(table["channels"]).tolist()  # NaN of cubes that do not say
-        picture = bars(counts, "channels by patient") if "channels" in known else ""
-        return card("Cohort", facts, known, picture, [SIMULATED] * simulated + [RESEARCH])
+        picture = bars(counts, "channels by patient") if "channels" in columns else ""
+        return card("Cohort", facts, columns, picture, [SIMULATED] * simulated + [RESEARCH])
 
 
 def cubes_in(folder: str | Path) -> dict[str, Path]:

@@ -113,9 +113,9 @@ class RemoteFolder:
         """Update the folder from the store, except for files that were not sent yet."""
         listing = store.list(to_write)
         if MARKER not in listing and (listing or not to_write):
-            found = f"other things ({min(listing)!r})" if listing else "none"
+            content = f"other things ({min(listing)!r})" if listing else "none"
             raise StorageError(
-                f"{self.url}: expected a store of EpiLENS, found {found}. Check the address; "
+                f"{self.url}: expected a store of EpiLENS, found {content}. Check the address; "
                 "describe, run and train write stores."
             )
         self._drop_outdated(listing)

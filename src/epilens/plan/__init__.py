@@ -138,10 +138,10 @@ class Plan(Section):
     @field_validator("descriptors", "seeds")
     @classmethod
     def _each_once(cls, given: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
-        twice = [one for one in given if given.count(one) > 1]
+        twice = [item for item in given if given.count(item) > 1]
         if twice:
-            what = str(info.field_name).removesuffix("s")
-            raise ValueError(f"every {what} must stand there once, got {twice[0]!r} twice")
+            field = str(info.field_name).removesuffix("s")
+            raise ValueError(f"every {field} must stand there once, got {twice[0]!r} twice")
         return given
 
     @field_validator("methods")
@@ -279,8 +279,8 @@ def _first_problem(model: type[BaseModel], error: ValidationError, prefix: str =
     *parents, key = problem["loc"] or ("plan",)
     where = prefix + ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
-        found = "" if problem["type"] == "value_error" else f"; found {shorten(problem['input'])}"
-        return f"{where}: {problem['msg']}{found}. Correct this value."
+        given = "" if problem["type"] == "value_error" else f"; found {shorten(problem['input'])}"
+        return f"{where}: {problem['msg']}{given}. Correct this value."
     for parent in parents:
         section = model.model_fields[str(parent)].annotation
         assert isinstance(section, type)

@@ -98,11 +98,11 @@ def _record_starts(path: Path) -> tuple[list[float], float]:
 
 def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
     """Interruptions that annotations state: new segments, joined recordings, skipped signal."""
-    found: set[float] = set()
+    times_s: set[float] = set()
     for event in events:
         text = event.text.strip().lower()
         if text.startswith(_BOUNDARIES):
-            found.add(event.onset_s)
+            times_s.add(event.onset_s)
         elif text == _SKIPPED:
-            found |= {event.onset_s, event.onset_s + event.duration_s}
-    return tuple(Break(at_s) for at_s in sorted(found) if at_s > _LEAST_S)
+            times_s |= {event.onset_s, event.onset_s + event.duration_s}
+    return tuple(Break(at_s) for at_s in sorted(times_s) if at_s > _LEAST_S)
