@@ -76,13 +76,27 @@ class Seizure:
 @cache
 def clean_seizures() -> tuple[Seizure, ...]:
     """Three seizures of 49 contacts with their true onsets, cut to 70 s."""
-    patient = make_patients(SHAPES["demo"][0], 0, 0)[0]
+    return _seizures(0)
+
+
+@cache
+def other_seizures() -> tuple[Seizure, ...]:
+    """A seizure of another patient, under names of the first one's contacts."""
+    names = clean_seizures()[0].names
+    return tuple(
+        replace(seizure, names=names[: len(seizure.names)]) for seizure in _seizures(2)[:1]
+    )
+
+
+def _seizures(index: int) -> tuple[Seizure, ...]:
+    patient = make_patients(SHAPES["demo"][0], 0, 0)[index]
     good = patient.implant.good
     names = tuple(np.array(patient.implant.names)[good].tolist())
     seizures = []
     for run in patient.runs[:3]:
-        start = round((run.onset_s - run.lead_s - ONSET_S) * run.fs)
-        signal = patient.signal(run)[good][:, start : start + round(LENGTH_S * run.fs)]
+        every = round(run.fs / RATE_HZ)
+        start = max(0, round((run.onset_s - run.lead_s - ONSET_S) * run.fs))
+        signal = patient.signal(run)[good][:, start : start + round(LENGTH_S * run.fs) : every]
         seizures.append(Seizure(signal.astype(np.float64), names))
     return tuple(seizures)
 

@@ -123,7 +123,7 @@ def _shown(html: str) -> str:
     """What the page says about certainty and exclusions, from its data."""
     data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.S)
     tree = json.loads(data[1]) if data else {}
-    keys = ("cautions", "plainly", "leftOut", "dropped")
+    keys = ("cautions", "caveats", "summary", "leftOut", "dropped")
     return json.dumps({key: tree[key] for key in keys}, ensure_ascii=False)
 
 

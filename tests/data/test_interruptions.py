@@ -15,6 +15,7 @@ from trees import FS, NAMES, noise, whys, write_run, write_tree
 from epilens import read_bids
 from epilens.core.errors import DataError
 from epilens.data.load_patient import Given, load_patient
+from epilens.data.readers.edf_reader import open_edf
 from epilens.data.readers.mne_reader import open_mne
 from epilens.plan import Plan
 
@@ -50,6 +51,16 @@ def loaded(path: Path, *onsets_s: float | str):
 def test_a_file_says_where_it_was_interrupted(tmp_path):
     (gap,) = open_mne(write_interrupted(tmp_path / "a.edf", 20)).breaks
     assert (gap.at_s, gap.missing_s) == (20.0, 8.0)
+
+
+def test_the_review_s_reader_maps_annotations_of_a_file_that_calls_itself_continuous(tmp_path):
+    path = write_interrupted(tmp_path / "a.edf", 20, marked_s=68.0)
+    path.write_bytes(path.read_bytes().replace(b"EDF+D", b"EDF+C", 1))
+    reader = open_edf(path)
+    assert reader is not None
+    assert [(gap.at_s, gap.missing_s) for gap in reader.breaks] == [(20.0, 8.0)]
+    assert [(event.onset_s, event.text) for event in reader.annotations()] == [(60.0, "EEG onset")]
+    assert reader.annotations() == open_mne(path).annotations()
 
 
 def test_an_annotated_onset_is_mapped_through_a_gap(tmp_path):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.data.onset import Event
+from epilens.data.readers.breaks import Break, breaks_in_header, to_signal_s
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
@@ -43,15 +45,24 @@ class EdfReader(RecordingReader):
             name: _scale(signal) for name, signal in zip(self.names, edf.signals, strict=True)
         }
 
+    @cached_property
+    def breaks(self) -> tuple[Break, ...]:
+        """Interruptions by the time stamps, also of a file whose header calls it continuous."""
+        return breaks_in_header(self.path)
+
     def annotations(self) -> list[Event]:
-        """Annotations in the file, in seconds from its start."""
+        """Annotations in the file, in seconds of recorded signal from its start."""
         try:
             annotations = _open(self.path).annotations
         except OSError:
             raise
         except Exception:  # one that is not as EDF+ says: MNE is more lenient
             return open_mne(self.path).annotations()
-        return [Event(a.onset, a.text, a.duration or 0.0) for a in annotations if a.text]
+        return [
+            Event(to_signal_s(a.onset, self.breaks), a.text, a.duration or 0.0)
+            for a in annotations
+            if a.text
+        ]
 
     def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
         """Samples in µV, (channel, time); fewer of them where the file ends early."""
