@@ -404,7 +404,7 @@ def test_a_sheet_that_could_mean_two_electrodes_is_an_audit_row(tmp_path):
     assert found.ez == {"B1"}
     [row] = found.rows
     assert (row.channel, row.effect) == ("LA1", "excluded")
-    assert "two electrodes are called so, in other capitals" in row.why
+    assert "two electrodes have this name, in other capitals" in row.why
 
 
 def test_two_channels_that_spell_one_contact_are_both_ez(tmp_path):

@@ -100,7 +100,7 @@ def test_an_ordinary_recording_allows_everything_and_needs_no_note():
 def test_fewer_windows_are_used_and_reported(start_s, stop_s, windows):
     r = make_recording(start_s=float(start_s), stop_s=float(stop_s), fs=512.0)
     assert features_shown(patient(r)).all()
-    expected = [f"contact features are taken from {windows} of 5 windows of 12 s"]
+    expected = [f"contact features are computed from {windows} of 5 windows of 12 s"]
     assert notes_of(r) == (expected if windows < 5 else [])
 
 
@@ -131,7 +131,7 @@ def test_low_rates_drop_the_bands_that_they_do_not_reach():
 def test_bipolar_recordings_get_no_common_average():
     names = [f"A{i}-A{i + 1}" for i in range(1, 7)]
     r = make_recording(channels=names, fs=512.0)
-    assert notes_of(r) == ["bipolar recording: contact features are taken without a common average"]
+    assert notes_of(r) == ["bipolar recording: contact features have no common average"]
     ours = make_features([r], Plan())["features"].values[0]
     plain = contact_features(r.signal, r.fs, r.start_s, 50.0, Preparation(reference="as-recorded"))
     np.testing.assert_allclose(ours, plain)

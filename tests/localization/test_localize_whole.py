@@ -255,7 +255,9 @@ def test_columns_follow_the_channels_and_rows_the_ranks(found):
 
 def test_a_model_whose_certainty_is_malformed_is_refused(model):
     broken = replace(model, assurance={"patients": 12})
-    with pytest.raises(ModelError, match="model: expected what training stores about how sure"):
+    with pytest.raises(
+        ModelError, match="model: expected what training stores about the certainty"
+    ):
         localize(make_cube(fs=FS), broken)
 
 

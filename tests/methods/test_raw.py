@@ -128,7 +128,7 @@ def test_patients_without_any_segment_are_too_few_to_learn_from(patients, method
 
 
 def test_a_cube_without_traces_is_refused(patients):
-    with pytest.raises(MethodError, match="sub-0: expected traces beside the cube, found none"):
+    with pytest.raises(MethodError, match="sub-0: expected traces next to the cube, found none"):
         PatientSegments.of([patients[0].drop_vars(["trace", "trace_valid"])])
 
 

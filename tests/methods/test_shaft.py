@@ -150,7 +150,7 @@ def test_the_protocol_smooths_ledgers_and_chooses_thresholds_anew(tmp_path):
 
     audit = analyse("audit", Run(done.folder, tmp_path / "cubes"))
     assert audit["passed"].all(), audit[~audit["passed"]]
-    assert audit["check"].str.startswith("largest difference of smoothed rows").any()
+    assert audit["check"].str.startswith("largest difference of smoothed methods").any()
     main = analyse("main", Run(done.folder, tmp_path / "cubes"))["method"].tolist()
     assert main.index("cdel/shaft") == main.index("cdel") + 1
     frame = analyse("training-free", Run(done.folder, tmp_path / "cubes"))

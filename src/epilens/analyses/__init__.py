@@ -97,7 +97,7 @@ def analyse(name: str, run: Run | str | Path) -> pd.DataFrame:
 
 
 def run_analysis(name: str, run: Run) -> AnalysisResult:
-    """A registered analysis of a run: the frame of `analyse`, and what pages need besides."""
+    """A registered analysis of a run: the frame of `analyse`, and what else pages need."""
     analysis = ANALYSES[name]
     check_needs(analysis, run)
     computed = analysis.compute(run)

@@ -138,7 +138,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
         not failed,
         "every patient is tested once, thresholds come from validation patients, held-out centers "
         "enter no decision (80 patients, 7,635 channels, 256 seizures)",
-        f"{int(frame['passed'].sum())} of {len(frame)} checks hold"
+        f"{int(frame['passed'].sum())} of {len(frame)} checks passed"
         + (f"; these do not: {'; '.join(failed)}" if failed else ""),
     )
 

@@ -114,7 +114,7 @@ def ledger_checks(run: Run) -> Iterator[Check]:
         yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
     smooth = [m for m in run.methods if m.endswith(SHAFT) and m.removesuffix(SHAFT) in run.methods]
     if smooth:
-        title = "largest difference of smoothed rows from what their rows give"
+        title = "largest difference of smoothed methods from the smoothed scores of their methods"
         yield title, 0.0, max(_smoothing_error(run, name) for name in smooth)
 
 

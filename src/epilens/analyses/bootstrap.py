@@ -41,7 +41,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
-    """Differences with their 95 % intervals; the paper's beside them in grey."""
+    """Differences with their 95 % intervals; the paper's next to them in grey."""
     (ax,) = axes
     places = range(len(frame))[::-1]
     styles: dict[str, dict[str, Any]] = {

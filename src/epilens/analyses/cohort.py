@@ -1,4 +1,4 @@
-"""Who is in the cohort: patients, seizures, channels and EZ share by center (Table 1)."""
+"""Who is in the cohort: patients, seizures, channels and EZ fraction by center (Table 1)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """The counts; those of another cohort differ by design, so they are no disagreement."""
+    """The counts; those of another cohort differ by design, so that is not a disagreement."""
     total = frame[frame["center"] == TOTAL].iloc[0]
     seizures = int(total["seizures"])
     is_same = (total["patients"], seizures, total["channels"]) == (80, 256, 7635)

@@ -14,7 +14,7 @@ def compute(run: Run) -> pd.DataFrame:
     """Cells, minutes and share of each method that was fitted; most expensive first.
 
     A method that draws nothing is fitted for the first seed only. Methods that are made of others
-    (CDEL, smoothed rows) cost next to nothing and are not listed.
+    (CDEL, smoothed methods) cost next to nothing and are not listed.
     """
     times = run.times
     if times.empty:

@@ -20,7 +20,7 @@ _COLUMNS = {
     "participant_id": "Patient.",
     "scores_from": "What ranked its contacts: a model or a method.",
     "seizures": "How many seizures were analysed.",
-    "leading_contacts": "The first five contacts of its ranking, as its page calls them.",
+    "leading_contacts": "The first five contacts of its ranking, as its page names them.",
     "to_know_first": "Whether it is simulated, whether it abstained, and its first caution.",
 }
 

@@ -94,7 +94,7 @@ def selected_threshold(rows: pd.DataFrame, prevalence_tolerance: float | None = 
 
 
 def _called(p_nez: Sequence[Floats]) -> Floats:
-    """Share of all contacts that each threshold of the grid calls EZ."""
+    """Share of all contacts that each threshold of the grid flags."""
     everyone = np.sort(np.concatenate(list(p_nez)))
     return np.searchsorted(everyone, GRID, side="left") / len(everyone)
 

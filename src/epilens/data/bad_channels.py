@@ -38,7 +38,7 @@ def marked_bad(
     fields : mapping
         The JSON sidecar that explains its columns.
     file : str
-        What the reasons call the table.
+        Name of the table in the reasons.
     """
     marks: dict[str, Note] = {}
     unreadable = []

@@ -168,7 +168,7 @@ def _no_patients(tree: BidsTree, row: Dataset, rows: list[AuditRow]) -> DataErro
 
 
 def _title(tree: BidsTree) -> str:
-    """What the dataset calls itself; never the name of its folder, which can name anybody."""
+    """The dataset's own name; never the name of its folder, which can name anybody."""
     named = str(tree.description.get("Name", "")).strip()
     return named or f"unnamed {digest_of(sorted(tree.participants))[:6]}"
 

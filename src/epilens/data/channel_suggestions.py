@@ -1,7 +1,7 @@
 """`suggest_channels`: which channels look bad, from the signal alone; a person decides.
 
 Contacts that take part in a seizure become large and fast too, so being larger, rougher or full of
-mains must hold in most of the recording, and only against the other channels of the same moment.
+mains must be true in most of the recording, and only against the other channels of the same moment.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def suggest_channels(
     Parameters
     ----------
     recording : path, Raw or Recording
-        As for `propose_onsets`. At most two minutes of it are read, spread over its length.
+        As for `propose_onsets`. At most two minutes of it are read, distributed over its length.
     plan : QualityPlan
         What is flat and clipped. Default: the plan's.
     tick : callable

@@ -1,4 +1,4 @@
-"""The cohort tables: patients, seizures, channels, EZ share, per patient and per center."""
+"""The cohort tables: patients, seizures, channels, EZ fraction, per patient and per center."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
     """The channels that a list means; spelling differences do not count where they need not.
 
     Of a bipolar channel, either contact is enough, as in the bipolar montage. Where the recording
-    has `a1` and `A1`, capitals count, and a contact that is spelt like neither is no match.
+    has `a1` and `A1`, capitals count, and a contact that is spelt like neither does not match.
     """
     of_contact: dict[Contact, list[tuple[str, str]]] = {}
     for channel in channels:

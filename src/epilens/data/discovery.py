@@ -44,7 +44,7 @@ class TraceFile:
     """One recording of a patient."""
 
     name: str
-    """What tables and addresses call it: the run of a BIDS tree, else `file-` and a digest."""
+    """Its name in tables and addresses: the run of a BIDS tree, else `file-` and a digest."""
     shown: str
     """Its own name, for the screen alone."""
     path: Path | None
@@ -81,7 +81,7 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
         Recordings, folders of recordings, BIDS runs, patients or datasets, folders of datasets.
         Plain recordings of one folder belong to one patient.
     code : str
-        What a patient of plain files is called; else a digest of their folder.
+        Code of a patient of plain files; else a digest of their folder.
     """
     files: dict[str, dict[str, TraceFile]] = {}
     roots: dict[str, Path] = {}

@@ -73,7 +73,7 @@ def download_size(
     subjects: Sequence[str],
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> int:
-    """Bytes of the files that a download would hold, as OpenNeuro states them."""
+    """Bytes of the files that a download would contain, as OpenNeuro states them."""
     variables = {"dataset": dataset.accession, "tag": dataset.version}
     answer = (ask or _ask)({"query": _QUERY, "variables": variables})
     wanted = {with_prefix(subject, "sub-") for subject in subjects}

@@ -22,14 +22,14 @@ RESECTION = frozenset(
         *("ablated", "ablation", "ablationzone", "cavity", "resectioncavity", "removed"),
     }
 )
-"""What people call a resection, without spaces and underscores."""
+"""Usual names of a resection, without spaces and underscores."""
 ONSET_ZONE = frozenset(
     {
         *("soz", "seizurezone", "onsetzone", "seizureonsetzone", "seizureonset", "ictalonset"),
         *("ictalonsetzone",),
     }
 )
-"""What people call the seizure-onset zone, without spaces and underscores."""
+"""Usual names of the seizure-onset zone, without spaces and underscores."""
 _EZ = frozenset({"ez", "epileptogeniczone", "epileptogenic"})
 _BAD = frozenset({"bad", "artifact", "artefact", "noisy", "noise"})
 _YES = frozenset({"1", "true", "t", "yes", "y", "positive", "present", "inside", "included"})

@@ -20,8 +20,8 @@ def onset_in_signal(onset: Onset, reader: RecordingReader) -> tuple[Onset, list[
     if onset.rule in (GIVEN, TABLED):
         text = (
             f"the recording is interrupted before the onset ({before[0]}). The given onset, "
-            f"{onset.onset_s:.1f} s, is taken to count recorded signal. If it counts by the clock, "
-            f"give {to_signal_s(onset.onset_s, reader.breaks):.1f} s"
+            f"{onset.onset_s:.1f} s, is assumed to count recorded signal. If it counts by the "
+            f"clock, give {to_signal_s(onset.onset_s, reader.breaks):.1f} s"
         )
         return onset, [Note(text, "signal-interrupted")]
     if onset.by_clock:

@@ -1,9 +1,9 @@
 """Where the EZ is written: words in status_description, a column, a CSV, or a clinical sheet.
 
 A label source is opened once per dataset and then asked for each patient. It answers with the
-zones that it knows (onset zone, resection, or an EZ that is called so), or with None when it knows
-nothing about the patient: then the next source is asked. Which zone is the EZ, the plan says, or
-else the dataset's row.
+zones that it knows (onset zone, resection, or a column for the EZ itself), or with None when it
+knows nothing about the patient: then the next source is asked. The plan, or else the dataset's
+entry, states which zone is the EZ.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class ClinicalSheet:
         matches = match_list(listed, tables.names)
         reasons = {
             "is in the clinical sheet but was never recorded": matches.unknown,
-            "is in the clinical sheet, but two electrodes are called so, in other capitals": (
+            "is in the clinical sheet, but two electrodes have this name, in other capitals": (
                 matches.ambiguous
             ),
         }

@@ -34,7 +34,7 @@ _CAP = ("AF", "FC", "CP", "PO")
 # No electrode begins there: reference and ground of recorders.
 _BEHIND_THE_EARS = {"TP": {9, 10}, "FT": {9, 10}}
 _INPUTS = {"C", "CH"}
-"""What recorders call inputs that nobody has named."""
+"""Names that recorders give to unnamed inputs."""
 _FIRST_INPUT, _GAP = 17, 8
 _SPARE = {"RQ"}
 """Names of spare inputs, one or two of them."""
@@ -58,7 +58,7 @@ NOT_IEEG = "is not an iEEG channel by its type or name"
 MEANT_TWICE = frozenset(
     {"DC", "BP", "PR", "LEG", "CHIN", "BEAT", "THOR", "ABDO", "MARK", "MKR", "RESP"}
 )
-"""Words for other inputs (blood pressure, pulse rate) that people also call electrodes by."""
+"""Words for other inputs (blood pressure, pulse rate) that are also names of electrodes."""
 
 SCALP = "is a scalp electrode by its name (10-20)"
 UNUSED = "is an unused input of the recorder by its name"
@@ -86,7 +86,7 @@ def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]
 
 
 def _by_name(kind_of: Mapping[str, str]) -> list[str]:
-    """Channels of iEEG type that are not called as other inputs are, or are electrodes so called.
+    """Channels of iEEG type, without those that are other inputs by their names.
 
     kind_of : type of every channel, in the order of the file.
     """
@@ -101,7 +101,7 @@ def _by_name(kind_of: Mapping[str, str]) -> list[str]:
 
 
 def not_contacts(names: Collection[str]) -> dict[str, str]:
-    """Channels of a file that are no contacts, and why.
+    """Channels of a file that are not contacts, and why.
 
     Examples
     --------

@@ -38,8 +38,8 @@ class OnsetCandidate:
 
     `sure`, 0 to 1, is the share of such candidates that were within five seconds of a true onset
     among simulated seizures and constructed artefacts, two artefacts for one seizure. It orders
-    candidates, and is no probability for a recorded patient. Where all contacts begin at once it is
-    low: movement does, and some seizures do.
+    candidates, and is not a probability for a recorded patient. It is low where all contacts begin
+    at once, as in movement and in some seizures.
     """
 
     onset_s: float
@@ -69,7 +69,7 @@ def propose_onsets(
     Returns
     -------
     tuple of OnsetCandidate
-        `onset_s`, in seconds from the recording's start, how sure it is, and which contacts began
+        `onset_s`, in seconds from the recording's start, its certainty, and which contacts began
         first; empty where nothing was found.
 
     Examples
@@ -128,7 +128,7 @@ def _apart(changes: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
 
 
 def sure_of(change: Change) -> float:
-    """How sure a change is an onset: contacts that join one after the other, size, and staying.
+    """Certainty that a change is an onset, from sequential recruitment, size and duration.
 
     A logistic curve, fitted to the candidates of simulated seizures and constructed artefacts of
     the cohorts 10 and 11 (`python -m benchmarks onset` measures others).

@@ -195,7 +195,7 @@ def _mended(token: str) -> str:
 def _one_error(typed: str, word: str) -> bool:
     """Whether one letter too many, too few, wrong, or two exchanged turn a word into another.
 
-    The first letter must be right: `atypical` is no error in `typical`.
+    The first letter must be right: `atypical` is not an error in `typical`.
     """
     if typed[0] != word[0] or abs(len(typed) - len(word)) > 1:
         return False

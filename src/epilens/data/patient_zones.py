@@ -52,8 +52,8 @@ class PatientZones:
         """Onset zone and resection as far as they are known, and the EZ that was chosen of them.
 
         Each zone comes from the first source that states it. The EZ is chosen from the zones by
-        the plan, else by the dataset's row; a source that names channels EZ outright decides, and
-        later sources do not change the row's choice.
+        the plan, else by the dataset's entry; a source that names channels EZ outright decides, and
+        later sources do not change the entry's choice.
 
         Parameters
         ----------

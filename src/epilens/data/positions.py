@@ -133,7 +133,7 @@ def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
 
 
 def _unreadable(table: pd.DataFrame) -> list[Note]:
-    """A note on coordinates that are texts; cells without a value are no coordinates."""
+    """A note on coordinates that are texts; cells without a value are not coordinates."""
     rows = table[["x", "y", "z"]].astype(str)
     texts = rows.map(lambda cell: cell.strip().lower() not in _EMPTY and as_number(cell) is None)
     count = int(texts.any(axis=1).sum())
@@ -149,7 +149,7 @@ def _too_close(xyz: Mapping[str, Point], scale: float) -> list[Note]:
     apart = [np.linalg.norm(np.subtract(at[a], at[b])) for a, b in nexts if b in at]
     if len(apart) < _SEVERAL or not 0 < (usual := scale * float(np.median(apart))) < _CLOSE_MM:
         return []
-    text = f"neighbouring contacts are {usual:.2g} mm apart, so their unit is not what it seems"
+    text = f"neighbouring contacts are {usual:.2g} mm apart, so their unit is probably wrong"
     return [Note(f"{text}; regions and distances are wrong", "positions")]
 
 

@@ -69,7 +69,7 @@ class SeizureRun(RunInfo):
     """
 
     entity: str
-    """The run's number without zeros, as people call it."""
+    """The run's number without zeros, as in everyday use."""
     listed: frozenset[str]
     """Every name of channels.tsv."""
     stated_units: tuple[str, ...]

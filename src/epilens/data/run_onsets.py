@@ -54,7 +54,7 @@ def states_seizure(tree: BidsTree, dataset: Dataset, file: BidsFile) -> bool:
 
 
 def _stated(tree: BidsTree, file: BidsFile) -> list[Onset]:
-    """Seizures that the events of a run name; a file called interictal is not opened for it."""
+    """Seizures that the events of a run name; a file named interictal is not opened for it."""
     if "interictal" in run_name(file).lower() and tree.table(file, "events") is None:
         return []
     return find_seizures(events_in(tree, file) or [])
@@ -158,7 +158,7 @@ class RunOnsets:
         return seizures if len(seizures) > 1 else [find_onset(events, who="events")]
 
     def _given_onsets(self, patient: str, file: BidsFile, runs: Sequence[BidsFile]) -> list[Onset]:
-        """The user's onsets of a run; its further seizures are called `…+2`."""
+        """The user's onsets of a run; its further seizures are named `…+2`."""
         key, number = run_name(file), run_number(file)
         if (patient, key) not in self.given:
             key = number

@@ -156,7 +156,7 @@ def _recording_type(fields: Mapping[str, Any]) -> str:
 
 
 def check_continuous(fields: Mapping[str, Any]) -> None:
-    """Refuse a recording that ieeg.json calls epoched: its samples do not follow each other."""
+    """Refuse a recording that is epoched by its ieeg.json: its samples are not consecutive."""
     if _recording_type(fields) == "epoched":
         raise DataError(
             "expected a continuous recording of the seizure, found RecordingType epoched in "

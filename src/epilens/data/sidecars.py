@@ -227,7 +227,7 @@ def is_hidden(path: Path) -> bool:
 def datasets_in(root: Path) -> list[Path]:
     """The dataset at a path, or those in the folders below it; one clear sentence for none.
 
-    Derived datasets are passed over: they hold results, not recordings.
+    Derived datasets are passed over: they contain results, not recordings.
     """
     if not is_hidden(root) and root.is_dir() and os.access(root, os.R_OK | os.X_OK):
         below = [] if _describes(root) else sorted(root.iterdir())

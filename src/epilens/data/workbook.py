@@ -28,7 +28,7 @@ MOST_ROWS, MOST_COLUMNS = 100_000, 500
 def read_sheet(path: Path, who: str) -> pd.DataFrame:
     """The first sheet: its first row is the header, every cell is text, empty where there is none.
 
-    who : how the sheet is called in a refusal.
+    who : name of the sheet in error messages.
     """
     check_regular(path, who, most=MOST_BYTES)
     try:

@@ -55,7 +55,7 @@ class Zones:
     def chosen(self, which: Choice) -> frozenset[str] | None:
         """The EZ under a choice; None where the zones that it needs are not known.
 
-        What is merely called EZ is neither of the two zones, so it counts for `either` alone.
+        A column for the EZ itself is neither of the two zones, so it counts for `either` alone.
         """
         if which == "either":
             zones = [zone for zone in (self.soz, self.resected, self.ez) if zone is not None]

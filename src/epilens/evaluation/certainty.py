@@ -1,4 +1,4 @@
-"""How sure a model's scores are: calibration, sets of stated coverage, distances.
+"""Certainty of a model's scores: calibration, sets of stated coverage, distances.
 
 `learn_certainty` takes it from out-of-fold scores of a training cohort, `Certainty` says it of a
 new patient, and a model stores it as plain JSON (`assurance`). Imported checkpoints have none.
@@ -37,7 +37,7 @@ from epilens.evidence.contact_table import ContactTable
 from epilens.methods import seen_labels
 
 COVERAGES = (0.8, 0.9)
-"""Shares of a patient's EZ contacts that the sets of contacts should hold."""
+"""Shares of a patient's EZ contacts that the sets of contacts should contain."""
 _CLAMP = 1e-6
 
 
@@ -58,7 +58,7 @@ class Calibration:
 
 @dataclass(frozen=True, config=STORED)
 class CoveringSet:
-    """The cut of p_nez up to which contacts hold a stated share of the EZ contacts, on average."""
+    """The cut of p_nez below which a stated fraction of the EZ contacts lies, on average."""
 
     coverage: float
     cut: float | None
@@ -75,7 +75,7 @@ class CoveringSet:
 
 @dataclass(frozen=True, config=STORED)
 class Certainty:
-    """What out-of-fold scores of a training cohort tell about scores to come."""
+    """What out-of-fold scores of a training cohort show about future scores."""
 
     patients: int
     calibration: Calibration
@@ -130,8 +130,8 @@ class Certainty:
             first = error.errors()[0]
             place = ".".join(str(key) for key in first["loc"])
             raise ModelError(
-                f"{who}: expected what training stores about how sure a model is, found {place!r} "
-                f"wrong ({first['msg']}). Train the model anew."
+                f"{who}: expected what training stores about the certainty of a model, found "
+                f"{place!r} wrong ({first['msg']}). Train the model again."
             ) from None
 
 
@@ -237,7 +237,7 @@ def _logistic(
 
 
 def covering_set(p_nez: Sequence[Floats], is_ez: Sequence[Bools], coverage: float) -> CoveringSet:
-    """The set that holds `coverage` of a patient's EZ contacts, on average.
+    """The set that contains `coverage` of a patient's EZ contacts, on average.
 
     Conformal risk control: with n patients and R the mean share of EZ contacts above the cut, the
     smallest cut with (n R + 1)/(n + 1) ≤ 1 - coverage. None: n is too small for this coverage.

@@ -72,7 +72,7 @@ def _check_leaks(ledger: pd.DataFrame, who: str) -> None:
     if roles.gt(1).any():
         where = ", ".join(map(str, roles[roles > 1].index[0]))
         raise LedgerError(
-            f"{who}: expected validation and test apart, found a patient in both: {where}."
+            f"{who}: expected separate validation and test patients, found one in both: {where}."
         )
 
 

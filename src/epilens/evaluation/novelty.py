@@ -63,7 +63,7 @@ class CohortMiddle:
             raise ValueError("a scale is not positive")
 
     def distance_of(self, what: str, value: Floats) -> CohortDistance:
-        """A new patient's numbers beside the cohort's."""
+        """A new patient's numbers next to the cohort's."""
         middle, scale = np.array(self.middle), np.array(self.scale)
         z = (value - middle) / scale
         farthest = tuple((self.names[i], float(z[i])) for i in np.argsort(-np.abs(z))[:3])

@@ -44,5 +44,5 @@ def lacking(plan: Plan) -> list[str]:
     }
     for field, path in tables.items():
         if path and not Path(path).is_file():
-            sentences.append(f"{field} names {path}, which is no file here.")
+            sentences.append(f"{field} names {path}, which does not exist here.")
     return sentences

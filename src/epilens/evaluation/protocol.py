@@ -60,7 +60,7 @@ class Members:
 def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     """Cross-validate the plan's methods; returns the run's folder. Running it again resumes.
 
-    The folder holds the resolved plan, the split and the cohort with their digests, a folder per
+    The folder contains the resolved plan, the split and the cohort with their digests, a folder per
     cell (ledger, history, checkpoint, resolved configuration), and the ledger of all methods. Of a
     run whose `runtime.out` is a URL, the folder is a copy on this machine.
 
@@ -225,7 +225,7 @@ def _cells(
 
 
 def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
-    """Key of each patient's cube, or of the store beside it that a method reads."""
+    """Key of each patient's cube, or of the store next to it that a method reads."""
     local_files(store_path(cohort.path(patient), beside) for patient in patients)
     return {patient: key_of(cohort.path(patient), beside) for patient in patients}
 

@@ -70,7 +70,7 @@ def compare(
     ledger : DataFrame
         `Run.ledger`, with the rows of both methods.
     a, b : str
-        Methods; the effect is a less b.
+        Methods; the effect is a − b.
     metric : str
         One of `epilens.evaluation.scoring.METRICS`, e.g. `macro_f1` or `auroc`.
     draws, seed : int

@@ -129,7 +129,7 @@ class Run:
         return True  # also before the first method is finished
 
     def __getitem__(self, method: str) -> pd.DataFrame:
-        """The ledger's rows of a method."""
+        """The part of the ledger that belongs to a method."""
         if method not in self.methods:
             raise LedgerError(
                 f"{self.folder}: expected one of its {len(self)} methods, found {method!r}. "
@@ -321,7 +321,7 @@ def open_run(
     """A finished run, with the cubes and the leave-one-center-out run that belong to it.
 
     Each is a folder, or the URL of a store. If they are not given: the cubes are looked for where
-    the run found them, the other run beside it (not beside a URL).
+    the run found them, the other run next to it (not next to a URL).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Metrics per patient, patient-equal means, and the threshold on the 201-point grid.
 
-Scores are `p_nez`; a channel is called EZ where `p_nez` < threshold. Ranking metrics sort by
+Scores are `p_nez`; a channel is flagged where `p_nez` < threshold. Ranking metrics sort by
 falling EZ score and average over all orders of tied channels: their order never matters.
 """
 

@@ -50,7 +50,7 @@ WORDS = (
     *("delta power", "theta power", "alpha power", "beta power", "low-gamma power (35-50 Hz)"),
     *("power at 80-150 Hz", "variance", "skewness", "kurtosis", "line length", "spectral entropy"),
 )
-"""What people call the measures."""
+"""Names of the measures in sentences."""
 WINDOW_S = 12.0
 STARTS_S = (-30.0, -18.0, -6.0, 6.0, 18.0)
 """Starts of the windows, in seconds from onset."""
@@ -301,16 +301,16 @@ def _notes(r: Recording, part: SeizureFeatures) -> list[Note]:
     if not part.valid.any():
         notes.append(Note(f"has no contact features: {NEEDS} is needed", "signal-missing"))
     elif count < len(STARTS_S):
-        text = f"contact features are taken from {count} of {len(STARTS_S)} windows of 12 s"
+        text = f"contact features are computed from {count} of {len(STARTS_S)} windows of 12 s"
         notes.append(Note(text, "signal-missing"))
     if lost := [band for band in BANDS_HZ if not _covered(band, r.fs)]:
         bands = ", ".join(f"{BANDS_HZ[band][0]:g}-{BANDS_HZ[band][1]:g} Hz" for band in lost)
         text = f"sampled at {r.fs:g} Hz: contact features leave out {bands}"
         notes.append(Note(text, "band-not-covered"))
     if part.bipolar:
-        notes.append(Note("bipolar recording: contact features are taken without a common average"))
+        notes.append(Note("bipolar recording: contact features have no common average"))
     if part.mains_hz is None:
-        text = "mains are unknown: contact features are taken without a notch"
+        text = "mains are unknown: contact features are computed without a notch"
         notes.append(Note(text, "mains-not-stated"))
     return notes
 

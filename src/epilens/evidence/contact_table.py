@@ -1,6 +1,6 @@
-"""What sets a contact apart from the others of its patient: one row of bounded numbers each.
+"""How a contact differs from the others of its patient: one row of bounded numbers each.
 
-Of every descriptor and seizure a few terms are taken: its level at rest, how it changes in the
+Of every descriptor and seizure a few terms are computed: its level at rest, how it changes in the
 first seconds and later, how much it varies through the seizure, when it begins to rise. Each is
 compared with the other contacts of the same seizure and bounded, so that neither gains nor centers
 nor a single wild contact matter; then averaged over seizures. Beside a contact's own values stand
@@ -38,7 +38,7 @@ TERMS = (
     *SPANS_S,
     *("change", "waves", "swells", "largest", "highest", "restless", "peak", "begins"),
 )
-"""What is taken of every descriptor."""
+"""Terms of every descriptor."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class ContactTable:
 
     channels: tuple[str, ...]
     of_seizure: Floats
-    """(seizure, channel, term, descriptor): bounded; NaN where a seizure does not tell."""
+    """(seizure, channel, term, descriptor): bounded; NaN where a seizure has none."""
     x: Floats
-    """(channel, place, term, descriptor): means over seizures; 0 where none tells."""
+    """(channel, place, term, descriptor): means over seizures; 0 where none has one."""
 
     @property
     def flat(self) -> Floats:
@@ -76,7 +76,7 @@ def table_of(channels: tuple[str, ...], z: Floats) -> ContactTable:
 def relative(values: Floats, bound: float = BOUND) -> Floats:
     """Values : (seizure, channel, …) against the channels of their seizure, bounded.
 
-    A column without spread is 0; NaN stays NaN.
+    A constant column is 0; NaN stays NaN.
     """
     known = np.isfinite(values)
     n = np.maximum(known.sum(axis=1, keepdims=True), 1)
@@ -89,7 +89,7 @@ def relative(values: Floats, bound: float = BOUND) -> Floats:
 
 
 def mean_over_seizures(z: Floats) -> Floats:
-    """Mean over the seizures that tell; 0 (like the average contact) where none does."""
+    """Mean over the seizures that have a value; 0 (like the average contact) where none does."""
     known = np.isfinite(z)
     return np.where(known, z, 0).sum(0) / np.maximum(known.sum(0), 1)
 
@@ -105,7 +105,7 @@ def context_weights(channels: Sequence[str]) -> tuple[Floats, Floats]:
     """How much each contact (column) counts for the neighbours and the electrode of another (row).
 
     The next contacts on the electrode count twice as much as those after them. A contact without
-    any, or whose name tells no electrode, stands for them itself.
+    any, or whose name contains no electrode, stands for them itself.
     """
     near, shaft = np.eye(len(channels)), np.eye(len(channels))
     for of_shaft, numbers in along_shafts(channels):
@@ -120,10 +120,10 @@ def context_weights(channels: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def seizure_terms(cube: xr.Dataset) -> Floats:
-    """(seizure, channel, term, descriptor); NaN where a seizure does not tell.
+    """(seizure, channel, term, descriptor); NaN where a seizure has none.
 
     Levels are compared as logarithms where a descriptor spans orders of magnitude; how much
-    activity waxes and wanes is taken as it is, so that the loud parts count.
+    activity waxes and wanes is used as it is, so that the loud parts count.
     """
     valid, start_s = cube["valid"].values, cube["start_s"].values
     level, size = _levels(cube)
@@ -166,7 +166,7 @@ def _levels(cube: xr.Dataset) -> tuple[Floats, Floats]:
 
 
 def read_windows(cube: xr.Dataset) -> Bools:
-    """Which windows of a contact a term is taken from: (seizure, term, window, channel).
+    """Which windows of a contact a term is computed from: (seizure, term, window, channel).
 
     Where it has none of them, those of the other contacts: its neighbours speak for it.
     """
@@ -185,8 +185,8 @@ ALL_THE_TIME = ("mean", "rest", "level", "waves", "swells", "largest", "highest"
 def placed_windows(cube: xr.Dataset) -> Floats:
     """Shares of a contact's windows in a term: (seizure, term, window, channel, descriptor).
 
-    A peak is at its highest window and a beginning at its first; where nothing begins, that is told
-    by all windows after onset. Shares add up to 1, or to 0 for terms that are there all the time.
+    A peak is at its highest window and a beginning at its first; where nothing begins, that is
+    shown by all windows after onset. Shares add up to 1, or to 0 for terms that are always present.
     """
     read = read_windows(cube).astype(np.float32)
     share = read / np.maximum(read.sum(axis=2, keepdims=True), 1)
@@ -212,7 +212,7 @@ def _put(share: Floats, term: str, window: NDArray[np.int64], known: Bools) -> N
 
 
 def _term_windows(cube: xr.Dataset) -> dict[str, Bools]:
-    """Windows (seizure, window) of the terms that are not taken from all."""
+    """Windows (seizure, window) of the terms that are not computed from all."""
     start_s = cube["start_s"].values
     return {
         "rest": is_reference(cube).values,

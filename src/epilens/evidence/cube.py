@@ -66,7 +66,7 @@ def check(cube: xr.Dataset) -> xr.Dataset:
     who = cube.attrs.get("patient", "cube")
     for name, axes in _REQUIRED.items():
         if name not in cube.variables:
-            raise CubeError(f"{who}: expected a variable {name!r}, found none. Describe it anew.")
+            raise CubeError(f"{who}: expected a variable {name!r}, found none. Describe it again.")
         if cube[name].dims != axes:
             raise CubeError(f"{who}: expected {name!r} over {axes}, found {cube[name].dims}.")
     for axis in ("seizure", "channel", "descriptor"):

@@ -1,8 +1,8 @@
-"""The descriptors of a window (appendix "Base Feature Construction"), one row each.
+"""The descriptors of a window (appendix "Base Feature Construction"), one entry each.
 
-The plain functions and their rows are the definition, in float64 if they are given float64. The
-paper's nine are computed at once from one single-precision FFT per window; tests hold that to the
-definition and to SciPy. Every other row, of this file or of another package, runs its own function.
+The plain functions and their entries are the definition, in float64 if they are given float64. The
+paper's nine are computed at once from one single-precision FFT per window; tests compare that
+with the definition and with SciPy. Every other descriptor runs its own function.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Descriptor:
     """(x, fs) for those of the signal, (psd, f) for those of the spectrum: reduces the last axis,
     and is called on several threads."""
     words: str
-    """What people call it, in a sentence."""
+    """Its name in a sentence."""
     band_hz: tuple[float, float] | None = None
     """Its band, if it has one; the audit reports how much of it lies below Nyquist."""
     fast: bool = False
@@ -54,7 +54,7 @@ class Descriptor:
 
     @property
     def band(self) -> str:
-        """Its band as the audit calls it."""
+        """Its band as in the audit."""
         return self.name.rpartition("log_")[2].removesuffix("_power").replace("_", " ")
 
     def covered(self, fs: float) -> float:

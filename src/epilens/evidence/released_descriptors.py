@@ -2,7 +2,7 @@
 
 They differ from the paper's in the spectrum: Welch over segments of 256 samples, whatever the rate,
 each without its mean; bands without their upper edge; entropy over all bins. So a band can be empty
-or hold a single bin, and its power is 0: delta at 512 Hz and above. They are meant for signals
+or contain a single bin, and its power is 0: delta at 512 Hz and above. They are meant for signals
 without band limits (`filter.band = "none"`).
 """
 
@@ -78,7 +78,7 @@ RELEASED_NINE = tuple(row.name for row in ENTRIES)
 
 
 def which_descriptors(names: Sequence[str]) -> str:
-    """What people call a choice of descriptors: one of the two nines, or the names.
+    """Name of a choice of descriptors: one of the two nines, or the names.
 
     Examples
     --------

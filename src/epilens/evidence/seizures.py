@@ -79,7 +79,7 @@ class Store:
     """Recording, plan and threads → what `of_patient` needs of it."""
     of_patient: Callable[[Seizures, Sequence[Any], Plan], xr.Dataset]
     sections: frozenset[str] = frozenset()
-    """Fields of the plan that change it, beside those by which the recordings are read."""
+    """Fields of the plan that change it, in addition to those by which the recordings are read."""
 
     @property
     def module(self) -> str:

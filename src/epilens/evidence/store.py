@@ -64,13 +64,13 @@ class DescriptionResult:
 
 @dataclass(frozen=True)
 class DescribePatient(Job[DescriptionResult]):
-    """One patient whose cube, and stores beside it, are to be written."""
+    """One patient whose cube, and stores next to it, are to be written."""
 
     patient: Patient
     plan: Plan
     out: Path
     beside: tuple[str, ...] = ()
-    """Stores that are wanted beside the cube."""
+    """Stores that are wanted next to the cube."""
     threads: int | None = None
     rows: list[AuditRow] = field(default_factory=list)
     """Audit of the recordings, written while they are read."""
@@ -97,7 +97,7 @@ class DescribePatient(Job[DescriptionResult]):
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """Key of the cube and of each store beside it."""
+        """Key of the cube and of each store next to it."""
         names = ("cube", *self.beside)
         return {name: store_key(STORES[name], self.key, self.plan) for name in names}
 
@@ -107,7 +107,7 @@ class DescribePatient(Job[DescriptionResult]):
         return [n for n, key in self.keys.items() if _intact(self.path(n)).get("key") != key]
 
     def path(self, store: str) -> Path:
-        """File of the cube or of a store beside it."""
+        """File of the cube or of a store next to it."""
         return store_path(self.out / f"{self.patient.name}{SUFFIX}", store)
 
     def finished(self) -> DescriptionResult | None:
@@ -273,9 +273,9 @@ def _check_memory(work: Sequence[DescribePatient], jobs: int) -> None:
     if total > free:
         raise PlanError(
             f"describe: expected evidence that fits into the memory that is free ({free / 1e9:.1f} "
-            f"GB), found {total / 1e9:.1f} GB for {needed[-1][1]} and whoever is described beside "
-            "it. Use a larger windows.stride_s or a shorter interval, fewer traces.segments, or "
-            "fewer --jobs."
+            f"GB), found {total / 1e9:.1f} GB for {needed[-1][1]} and other patients at "
+            "the same time. Use a larger windows.stride_s, a shorter interval, fewer "
+            "traces.segments or fewer --jobs."
         )
 
 

@@ -117,7 +117,7 @@ def _make_locked(path: Path) -> tuple[Path, int]:
 
 
 def _remove_partials(path: Path) -> None:
-    """Remove what killed attempts to write this file left behind."""
+    """Remove remains of killed attempts to write this file."""
     with os.scandir(path.parent) as entries:
         names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
     for name in names:

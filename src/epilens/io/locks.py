@@ -2,7 +2,7 @@
 
 A lock is `flock` on a file. Every thread opens the file itself, so threads of one process exclude
 each other as processes do. The system releases the lock when its process ends, however it ends: a
-lock file that a killed process left behind is locked by nobody and is reused. On file systems
+lock file of a killed process is locked by nobody and is reused. On file systems
 without locks nobody is kept away.
 """
 

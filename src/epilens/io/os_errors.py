@@ -28,7 +28,7 @@ _EXPLANATIONS = {
         errno.EEXIST,
         errno.ELOOP,
     ): ("expected a place that can be written, found: {reason}. Give another path"),
-    (errno.ENAMETOOLONG,): "expected a name that the disk can hold, found one that is too long. "
+    (errno.ENAMETOOLONG,): "expected a name that the disk can store, found one that is too long. "
     "Give a shorter path",
     (errno.EFBIG,): "expected to be allowed files of this size, found a limit (`ulimit -f`). Raise "
     f"it, {_RERUN}",

@@ -256,7 +256,7 @@ def _check_removable(
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Remove what kills left behind in a folder: hidden, unfinished, and locked by nobody.
+    """Remove remains of killed processes in a folder: hidden, unfinished, and locked by nobody.
 
     Folders inside that have a marker of their own are not touched.
     """

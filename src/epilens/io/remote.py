@@ -148,7 +148,7 @@ class _Sender:
 
 
 def _batches(names: Sequence[str]) -> Iterator[list[str]]:
-    """Files to send at the same time; markers, and files beside folders, are sent alone."""
+    """Files to send at the same time; markers, and files next to folders, are sent alone."""
     batch: list[str] = []
     for name in names:
         is_part = "/" in name and not name.endswith(f"/{MARKER}")

@@ -76,7 +76,7 @@ def real_path(path: Path) -> Path:
 
 
 def what_is_missing(path: Path) -> str:
-    """What a message calls a path at which no file is found."""
+    """Name in messages of a path at which no file is found."""
     return "a link that leads nowhere or to itself" if path.is_symlink() else "nothing"
 
 

@@ -109,7 +109,7 @@ class ModelSource:
             *([("plan", _plan_of(about))] if self.store == "cube" else []),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
             *(("how good", line) for line in describe_performance(about)),
-            *(("how sure", line) for line in describe_certainty(model.assurance)),
+            *(("certainty", line) for line in describe_certainty(model.assurance)),
             *(("note", str(note)) for note in about.get("notes", [])),
         ]
 

@@ -52,7 +52,7 @@ class Timing:
     recruited_s: Floats
     """(S, C)"""
     words: tuple[str, ...]
-    """What people call the descriptors (D,)."""
+    """Names of the descriptors in sentences (D,)."""
 
     @property
     def order(self) -> NDArray[np.int64]:

@@ -52,7 +52,7 @@ class Classifier:
 
 
 def patient_z_score(table: pd.DataFrame) -> pd.DataFrame:
-    """Every column across the channels of one patient; a column without spread becomes 0."""
+    """Every column across the channels of one patient; a constant column becomes 0."""
     spread = table.std(ddof=0)
     return (table - table.mean()) / spread.where(spread > 1e-12, np.inf)
 

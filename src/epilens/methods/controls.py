@@ -1,7 +1,7 @@
 """Networks on one row per channel: DeepSets + BCE, MLP + patient-wise rank, and the raw hybrid.
 
 They read the channel table; the hybrid, one of the richer inputs of the paper's Discussion, reads a
-channel's raw segments beside it.
+channel's raw segments in addition to it.
 """
 
 from __future__ import annotations

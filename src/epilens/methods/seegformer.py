@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from epilens.networks.raw.seegformer import SEEGformer, Windows
 
 Trained = tuple["SEEGformer", list[tuple[Any, ...]]]
-"""A network and its epochs: number, loss, loss of held patients, whether it was the best yet."""
+"""A network and its epochs: number, loss, held-out loss, whether it was the best yet."""
 COLUMNS = ["fold", "epoch", "loss", "held_loss", "selected"]
 
 
@@ -70,7 +70,7 @@ class Trainer:
     plan: Plan
 
     def train(self, fold: int, held: Bools, epochs: int) -> Trained:
-        """Fit on the patients that are not held; the held ones choose the epoch."""
+        """Fit on the patients that are not held out; the held-out ones choose the epoch."""
         from epilens.networks.raw import seegformer as net
         from epilens.networks.raw import steps
 

@@ -22,7 +22,7 @@ def usable(patient: xr.Dataset) -> Bools:
     """
     if "trace" not in patient:
         raise MethodError(
-            f"{patient.attrs['patient']}: expected traces beside the cube, found none. Write them "
+            f"{patient.attrs['patient']}: expected traces next to the cube, found none. Write them "
             "with `epilens describe --plan PLAN`, where the plan has a method that reads traces."
         )
     shown = patient["valid"].any("window").values[:, None]

@@ -108,7 +108,7 @@ def _whole(seizure: xr.Dataset, piece: Piece, plan: SpreadPlan) -> Bools:
 def line_length_spread(
     patient: xr.Dataset, plan: SpreadPlan, settings: Spread = COMMON_AVERAGE
 ) -> Floats:
-    """Mean over seizures of the z-scored spread of the channels; NaN where all are too short."""
+    """Mean over seizures of the z-scored variability; NaN where all are too short."""
     parts = []
     for s in range(patient.sizes["seizure"]):
         seizure = patient.isel(seizure=[s])

@@ -22,7 +22,7 @@ def card(tree: Mapping[str, Any]) -> str:
         "",
         *(_SIMULATED if about.get("simulated") else ()),
         *(f"- {what}: {text}" for what, text in describe_members(tree)),
-        f"- called EZ where p_nez is below {tree['threshold']:g}",
+        f"- flagged where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
         f"- trained on the {describe_input(tree['kind'], tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
@@ -68,7 +68,7 @@ def describe_performance(about: Mapping[str, Any]) -> list[str]:
 
 
 def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
-    """What a model knows about how sure it is, one line each."""
+    """What is known about the certainty of a model, one line each."""
     if not assurance:
         return ["no calibration, no set of stated coverage, no distance to a training cohort"]
     calibration = assurance["calibration"]
@@ -81,7 +81,7 @@ def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
             lines.append(f"set for coverage {kept['coverage']:.0%}: too few patients, all contacts")
             continue
         lines.append(
-            f"set for coverage {kept['coverage']:.0%}: p_nez up to {kept['cut']:.3f}; holds "
+            f"set for coverage {kept['coverage']:.0%}: p_nez up to {kept['cut']:.3f}; contains "
             f"{kept['reached']:.0%} of EZ contacts out of fold, {kept['share']:.0%} of all contacts"
         )
     return lines

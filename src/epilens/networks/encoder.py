@@ -200,7 +200,7 @@ def masked_std(x: Tensor, m: Tensor, dim: int) -> Tensor:
     """Population standard deviation over `dim` where `m`; 0 where one value or none is left.
 
     sqrt has an infinite slope at 0, and a patient with one seizure sits exactly there: the
-    gradient would be NaN and spoil the whole batch. The root is taken only where it is safe.
+    gradient would be NaN and spoil the whole batch. The root is computed only where it is safe.
     """
     w = m.unsqueeze(-1).to(x.dtype)
     n = w.sum(dim, keepdim=True).clamp_min(1)
@@ -277,7 +277,7 @@ class Encoder(nn.Module):
         return torch.cat([self.window_context(self.window_mlp(x), m) for x, m in blocks])
 
     def pool(self, z: Tensor, m: Tensor) -> Tensor:
-        """Mean and spread over the seizures that show a channel: (C, D')."""
+        """Mean and SD over the seizures that show a channel: (C, D')."""
         return self.projection(torch.cat([masked_mean(z, m, 0), masked_std(z, m, 0)], -1))
 
     def context(self, z: Tensor, m: Tensor) -> Tensor:

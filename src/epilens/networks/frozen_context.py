@@ -23,7 +23,7 @@ class FrozenContext:
     """A network whose context is frozen: a contact's score from its own evidence alone.
 
     What a contact sees of the others (keys and values of both attentions, the patient's mean and
-    spread, what the decision takes from all channels) stays as it is in the patient. Every
+    SD, what the decision takes from all channels) stays as it is in the patient. Every
     contact's score is then a function of its own evidence, so one backward pass explains all of
     them.
     """

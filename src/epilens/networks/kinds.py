@@ -118,7 +118,7 @@ MODELS = (
             ModelPart("bcr", "BCR-Net", "epilens.networks.branch:Branch"),
         ),
         member="PRQ-Net and BCR-Net",
-        note="threshold, calibration and sets come from members that never fitted the patient, but "
-        "whose epoch was chosen on it",
+        note="threshold, calibration and sets are cross-validated, but the epoch of a member was "
+        "chosen on its held-out patients",
     ),
 )

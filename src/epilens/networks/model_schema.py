@@ -122,7 +122,7 @@ class StoredSet(Open):
 
 
 class StoredAssurance(Open):
-    """What the model's card says about how sure it is."""
+    """What the model's card states about its certainty."""
 
     patients: Count
     calibration: StoredCalibration

@@ -58,8 +58,8 @@ def import_released(paths: Sequence[str | Path]) -> Model:
         "plan": RELEASED_PLAN.model_dump(mode="json"),
         "plan_digest": RELEASED_PLAN.digest,
         "notes": [
-            "the checkpoints hold no threshold: 0.5 is set; choose one on labelled patients",
-            "the checkpoints hold no plan: evidence is described by the released code's "
+            "the checkpoints contain no threshold: 0.5 is set; choose one on labelled patients",
+            "the checkpoints contain no plan: evidence is described by the released code's "
             "descriptors, without band limits; all else is the paper's",
         ],
     }

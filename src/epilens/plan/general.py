@@ -34,12 +34,12 @@ class CohortPlan(Section):
     """Who is in the cohort, and which tables stand in for what the dataset's own files say."""
 
     outcomes: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's row says."""
+    """Outcomes that are included (`S`: seizure-free); empty: as the dataset's entry states."""
     duplicates: Literal["once", "keep"] = "once"
     """Whether two runs of a patient with the same signal count once."""
     ez: Literal["", "soz", "resected", "either", "both", "onset-contacts"] = ""
     """Which zone is the EZ where a dataset has the onset zone and the resection; empty: as the
-    dataset's row says. `onset-contacts`: the contacts in which the recorded seizures began, as
+    dataset's entry states. `onset-contacts`: the contacts in which the recorded seizures began, as
     their events name them. A table of `labels` says itself what is EZ."""
     labels: str = ""
     """CSV with patient, channel, is_ez; replaces the labels of the dataset."""
@@ -91,8 +91,8 @@ class FilterPlan(Section):
     """Of the Butterworth filter; the paper is silent."""
     notch: Literal["none", "auto", "fundamental"] = "none"
     """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone. Where
-    nothing states the mains, the spectrum tells them, or nothing is done, and the audit says so.
-    The paper names no notch on this path."""
+    nothing states the mains, they are detected in the spectrum, or nothing is done, with a note in
+    the audit. The paper names no notch on this path."""
     margin_s: Seconds = 5.0
     """Signal read on both sides of the interval, so that filter edges lie outside of it."""
 

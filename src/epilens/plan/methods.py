@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from epilens.plan.section import Length, Section, check_order
 
 LEAST_EPOCHS, LEAST_SEGMENTS = 30, 5
-"""What the paper gives its baselines; less is a smoke test."""
+"""What the paper gives its baselines; fewer are a quick test."""
 
 
 class TrainingPlan(Section):
@@ -50,7 +50,7 @@ class IndexPlan(Section):
     """
 
     start_s: float = -10.0
-    """The search for a change, from onset; leading channels can change before the mark."""
+    """Start of the search for a change, from onset; the first channels can change before it."""
     stop_s: float = 30.0
     """Where the search ends, from onset."""
     baseline_s: tuple[float, float] = (-30.0, -5.0)
@@ -65,7 +65,7 @@ class IndexPlan(Section):
     """λ of Page-Hinkley, relative energy ratio × seconds."""
     sustained_s: Annotated[float, Field(ge=0)] = 5.0
     """Page-Hinkley sees the running median over this long: what lasts for less than half of it, a
-    false alarm before the seizure, is no change. 0: the ratio as it is."""
+    false alarm before the seizure, is not a change. 0: the ratio as it is."""
     duration_s: Annotated[float, Field(gt=0)] = 5.0
     """H: the energy ratio is summed over this long after detection (`/energy-ratio`: onset)."""
     tardiness_s: Annotated[float, Field(gt=0)] = 1.0
@@ -129,7 +129,7 @@ class ShaftPlan(Section):
     own: Annotated[float, Field(gt=0, le=1)] = 0.5
     """Of the contact itself; the three sum to 1."""
     neighbours: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Of the contacts beside it."""
+    """Of the contacts next to it."""
     shaft: Annotated[float, Field(ge=0, le=1)] = 0.25
     """Of all contacts of its shaft."""
 
@@ -142,4 +142,4 @@ class ShaftPlan(Section):
 
 
 SHAFT = "/shaft"
-"""What the name of a smoothed row ends with; before it stands the row that is smoothed."""
+"""Suffix of the name of a smoothed method; before it is the name of the method."""

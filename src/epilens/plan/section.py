@@ -28,8 +28,8 @@ def shorten(value: Any) -> str:
 def _plain_word(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text):
         raise ValueError(
-            "must be a plain word (letters, digits, '.', '_', '-'), because a run's folder is "
-            f"called so, got {shorten(text)}"
+            "must be a plain word (letters, digits, '.', '_', '-'), because it names the "
+            f"folder of the run, got {shorten(text)}"
         )
     return text
 

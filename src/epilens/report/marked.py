@@ -20,8 +20,8 @@ def marked_recordings(
 ) -> list[MarkedRecording]:
     """Recordings with the onsets of a table (patient, run, onset_s); None: as the file says.
 
-    A run is the name of a BIDS run, or what the review calls a plain file. Recordings of a dataset
-    that are not seizures by their name are used only if the table has an onset of them.
+    A run is the name of a BIDS run, or the name of a plain file in the review. Recordings of a
+    dataset that are not seizures by their name are used only if the table has an onset of them.
     """
     table, case = read_onsets(path), _one_case(recordings, code)
     onsets = {file.name: _onsets_of(table, case, file, bool(code)) for file in case.files}

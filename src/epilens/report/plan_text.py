@@ -15,7 +15,7 @@ _WIDTH = 98
 _HEAD = """\
 # A plan of EpiLENS: everything that changes a number. Delete what you do not change: a field that
 # is not here has the paper's value. `epilens plan check FILE` reads it, `epilens plan diff A B`
-# compares two. "Paper, line N" is a line of the paper's source; tests hold the values to it.
+# compares two. "Paper, line N" is a line of the paper's source; tests compare the values with it.
 """
 
 

@@ -3,7 +3,7 @@
 The server listens on the loopback, yet every web site that the user visits can send requests there,
 and so can other users of the machine. A request must therefore name the loopback as its host
 (else a foreign name could be bent to it), come from one of our own pages or from nowhere, and begin
-with a random token that only the printed address tells. Every answer, errors too, forbids the
+with a random token that only the printed address contains. Every answer, errors too, forbids the
 browser to load anything from elsewhere, to keep it, or to guess its type.
 """
 
@@ -31,7 +31,7 @@ OWN = (
 )
 """Policy of our own pages: files of this server alone; no script or style in the markup.
 
-No sandbox: one that lets scripts run in their own origin, as ours must, holds nothing back.
+No sandbox: one that lets scripts run in their own origin, as ours must, restricts nothing.
 """
 FOREIGN = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "

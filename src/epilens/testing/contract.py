@@ -268,7 +268,7 @@ def check_method(method: Method | str, plan: Plan | None = None) -> None:
     """Assert that a method keeps the contract; its author runs this in a test.
 
     It is fitted a few times on small synthetic patients with all stores. The
-    first sentence of the contract that does not hold is an AssertionError that says what was
+    first sentence of the contract that is violated is an AssertionError that says what was
     expected.
 
     Parameters

@@ -197,10 +197,10 @@ def fit_windows(
     seed: Sequence[int],
     training: WindowTraining,
 ) -> list[tuple[Any, ...]]:
-    """Train in place; returns epoch, loss, loss of held patients, and whether it was the best yet.
+    """Train in place; returns epoch, loss, held-out loss, and whether it was the best yet.
 
-    With held patients the best epoch is kept and patience ends the training; without, all epochs
-    are run and the last is kept.
+    With held-out patients the best epoch is kept and patience ends the training; without, all
+    epochs are run and the last is kept.
     """
     network.to(device())
     examples = [(w, s, k) for w in own for s, k in w.examples()]
