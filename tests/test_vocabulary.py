@@ -49,9 +49,9 @@ LISTED = {
 
 ALLOWED = (
     # Functions, and what computers do with files.
-    r"[Cc]alled (with|for|by|as|on|while)\b|that they call\b|[Cc]all (`|seed_dropout)|callable",
+    r"(?i:called) (with|for|by|as|on|while)\b|that they call\b|(?i:call) (`|seed_dropout)|callable",
     r"functions are called|is called on several threads",
-    r"lock (is )?held|[Hh]eld (while|until|from)|\bholds? the lock|lock held",
+    r"lock (is )?held|(?i:held) (while|until|from)|\bholds? the lock|lock held",
     # Names of methods, files and concepts.
     r"[Ll]ine-length[- ]spread|spreadsheet",
     # Distances.
