@@ -15,7 +15,7 @@ from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run
 from epilens.methods import METHODS, Scorer, seen_channels
 from epilens.plan import Plan, Runtime
-from epilens.testing import make_cohort
+from epilens.testing import make_cohort, make_run
 
 PLAN = Plan(name="test", seeds=(1,), methods=("line-length-change",)).override(splits={"folds": 2})
 
@@ -111,3 +111,10 @@ def test_what_cells_cost_is_kept_beside_them_and_the_last_time_counts(tmp_path):
         run.note_time(method, 42, fold, processor_s)
     assert run.times[["method", "processor_s"]].values.tolist() == [["lens", 1.5], ["prq", 3.0]]
     assert run.times["fold"].tolist() == ["S%C3%A3o%09Paulo", "0"]
+
+
+def test_the_former_name_of_the_summary_still_works():
+    run_ = make_run()
+    with pytest.warns(DeprecationWarning, match="summary"):
+        table = run_.score()
+    pd.testing.assert_frame_equal(table, run_.summary())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,6 +122,11 @@ class Run:
     def summary(self) -> pd.DataFrame:
         """One row per method: patient-equal mean of every metric, and its SD over seeds."""
         return summarise(self.scores)
+
+    def score(self) -> pd.DataFrame:
+        """Return :meth:`summary`; the name until 0.2, kept for existing scripts."""
+        warnings.warn("Run.score() is now Run.summary()", DeprecationWarning, stacklevel=2)
+        return self.summary()
 
     def __len__(self) -> int:
         return len(self.methods)
