@@ -28,7 +28,7 @@ def verbs(app: Typer) -> str:
     for name, command in _commands("epilens", get_command(app)):
         usage = " ".join(_usage(parameter) for parameter in command.params)
         text = (command.help or "").split("\f")[0].strip()
-        parts += [f"## `{name}`", text, f"```\n{name} {usage}\n```"]
+        parts += [f"## `{name}`", text, f"```bash\n{name} {usage}\n```"]
         rows = [_parameter(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append(_table(("", "meaning", "default"), rows) if rows else "")
         parts.append(f"Examples:\n\n```sh\n{command.epilog}\n```" if command.epilog else "")
