@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MARKS = "review-marks.png"
 MOST_BYTES = 200_000
 WAIT_MS = 300_000
-PATIENT = "north/sub-N01"
+PATIENT = "north/sub-N03"
 """Its page and its review are shown."""
 QUESTIONED = "east/sub-E03"
 """A patient with an onset that the signal questions."""
@@ -108,7 +108,8 @@ def review_pictures(browser: Browser, demo: Path, work: Path, out: Path) -> None
     cases = cases_of([demo / "cohort" / PATIENT])
     with make_review(open_session(cases, work / "review")) as server:
         case, file = cases[0].code, cases[0].files[0].name
-        page = open_page(browser, f"{server.url}trace?case={case}&file={file}&at=31", height=860)
+        at = annotated_onset(demo / "cohort" / PATIENT) - 5
+        page = open_page(browser, f"{server.url}trace?case={case}&file={file}&at={at}", height=860)
         mark_onset(page, out)
         page.goto(server.url)
         page.get_by_text("Run and read").first.click()
@@ -116,6 +117,12 @@ def review_pictures(browser: Browser, demo: Path, work: Path, out: Path) -> None
         analyse_and_read(page, out)
         page.close()
         second_reader(open_page(browser, server.url), out)
+
+
+def annotated_onset(patient: Path) -> float:
+    """Seconds from the start of the first recording to its annotated onset."""
+    events = min(patient.rglob("*_events.tsv")).read_text(encoding="utf-8").splitlines()
+    return next(float(line.split("\t")[0]) for line in events if "onset" in line.split("\t", 1)[1])
 
 
 def mark_onset(page: Page, out: Path) -> None:
