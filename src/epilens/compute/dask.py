@@ -288,7 +288,9 @@ def _workers(text: str, where: str) -> int:
 
 def _memory() -> int:
     """Bytes of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    from distributed.system import MEMORY_LIMIT
+
+    return int(MEMORY_LIMIT)
 
 
 def read_profile(path: Path) -> Profile:

@@ -106,7 +106,7 @@ def reuse_memory() -> None:
     By default every large array may get new pages, which makes a training step a sixth slower.
     Workers of a cluster start with a setting that gives every array new pages: half the speed.
     """
-    with suppress(OSError, AttributeError):  # another C library
+    with suppress(OSError, AttributeError, TypeError):  # another C library, or Windows
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_MMAP_THRESHOLD, 32 * 2**20)
         mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)

@@ -17,7 +17,7 @@ from typing import Any
 
 from epilens.core.console import say
 from epilens.core.errors import DataError, StorageError
-from epilens.io.locks import remove_unlocked, try_lock
+from epilens.io.locks import RENAMES_OPEN_FILES, remove_and_close, remove_unlocked, try_lock
 from epilens.io.os_errors import as_storage_error, explain_os_error
 from epilens.io.safe_read import MOST_BYTES, is_plain_path, read_bytes
 from epilens.io.urls import check_local_path
@@ -70,9 +70,14 @@ def check_writable(folder: Path) -> None:
     if not os.path.isdir(nearest):  # noqa: PTH112 - Path.is_dir raises without permission
         code = errno.ENOTDIR
     elif not os.access(nearest, os.W_OK | os.X_OK):
-        code = errno.EROFS if os.statvfs(nearest).f_flag & os.ST_RDONLY else errno.EACCES
+        code = errno.EROFS if _is_read_only(nearest) else errno.EACCES
     if code:
         raise not_writable_error(folder, OSError(code, os.strerror(code)))
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether the file system of a folder cannot be written; False where the system cannot say."""
+    return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 @contextmanager
@@ -84,27 +89,44 @@ def replace_file(path: str | Path) -> Generator[Path]:
     path = Path(path)
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         yield hidden
-        os.fsync(handle)
+        os.fsync(handle.number)
+        handle.release()
         hidden.replace(path)
         fsync_folder(path.parent)
 
 
+class _Handle:
+    """An open file, which may have to be closed before it is renamed."""
+
+    def __init__(self, number: int):
+        self.number, self.is_open = number, True
+
+    def release(self) -> None:
+        """Close it, where an open file cannot be renamed."""
+        if not RENAMES_OPEN_FILES and self.is_open:
+            self.is_open = False
+            os.close(self.number)
+
+
 @contextmanager
-def _hidden_file(path: Path) -> Generator[tuple[Path, int]]:
+def _hidden_file(path: Path) -> Generator[tuple[Path, _Handle]]:
     """Yield an empty, open and locked file next to `path`; removed at the end unless renamed."""
     check_local_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_partials(path)
-        hidden, handle = _make_locked(path)
+        hidden, number = _make_locked(path)
     except OSError as error:
         raise not_writable_error(path, error) from None
+    handle = _Handle(number)
     try:
         yield hidden, handle
     finally:
-        with suppress(OSError):
-            hidden.unlink()
-        os.close(handle)
+        if handle.is_open:
+            remove_and_close(hidden, number)
+        else:
+            with suppress(OSError):
+                hidden.unlink()
 
 
 def _make_locked(path: Path) -> tuple[Path, int]:
@@ -145,7 +167,7 @@ def write_new(path: str | Path, text: str) -> bool:
     path = Path(path)
     with _hidden_file(path) as (hidden, handle), as_storage_error(path):
         hidden.write_bytes(text.encode("utf-8"))
-        os.fsync(handle)
+        os.fsync(handle.number)
         is_new = _link_new(hidden, path)
         fsync_folder(path.parent)
     return is_new
@@ -184,7 +206,8 @@ def write_together(folder: str | Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             hidden, handle = stack.enter_context(_hidden_file(folder / name))
             hidden.write_bytes(content)
-            os.fsync(handle)
+            os.fsync(handle.number)
+            handle.release()
             hidden_names[name] = PurePosixPath(name).with_name(hidden.name).as_posix()
         write_atomically(folder / TOGETHER, json.dumps(hidden_names))
         _rename_all(folder, hidden_names)
@@ -245,7 +268,8 @@ def fsync_tree(folder: Path) -> None:
     """Flush all files of a folder to the disk, so that a power loss after a rename loses none."""
     for place, _, names in os.walk(folder):
         for name in names:
-            handle = os.open(Path(place) / name, os.O_RDONLY)
+            # Windows flushes only files that are open for writing.
+            handle = os.open(Path(place) / name, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
             try:
                 os.fsync(handle)
             finally:

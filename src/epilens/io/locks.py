@@ -1,9 +1,9 @@
 """Advisory locks between processes and threads, released at exit.
 
-A lock is `flock` on a file. Every thread opens the file itself, so threads of one process exclude
-each other as processes do. The system releases the lock when its process ends, however it ends: a
-lock file of a killed process is locked by nobody and is reused. On file systems
-without locks nobody is kept away.
+A lock is `flock` on a file (on Windows, a locked byte of it). Every thread opens the file itself,
+so threads of one process exclude each other as processes do. The system releases the lock when its
+process ends, however it ends: a lock file of a killed process is locked by nobody and is reused. On
+file systems without locks nobody is kept away.
 """
 
 from __future__ import annotations
@@ -20,9 +20,20 @@ from epilens.io.os_errors import as_storage_error
 
 try:
     import fcntl
-except ImportError:  # a system without such locks
+except ImportError:  # Windows
     fcntl = None
+try:
+    import msvcrt
+except ImportError:  # any other system
+    msvcrt = None
 
+RENAMES_OPEN_FILES = os.name != "nt"
+"""Whether a file can be renamed or removed while it is open."""
+NEVER_BLOCKS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+UNCHANGED_BYTES = getattr(os, "O_BINARY", 0)
+"""Flags of `os.open`; 0 on systems that need or have none."""
+_FAR = 2**30
+"""Byte that is locked on Windows: beyond the content, because others cannot read locked bytes."""
 _POLL_S = 0.05
 
 
@@ -70,9 +81,7 @@ def _lock(file: Path, path: Path, wait_s: float) -> Generator[None]:
         yield
     finally:
         _locked.files.discard(file)
-        with suppress(OSError):
-            file.unlink()
-        os.close(handle)
+        remove_and_close(file, handle)
 
 
 def _acquire(file: Path, path: Path, wait_s: float) -> int:
@@ -97,8 +106,19 @@ def _open_locked(file: Path, path: Path) -> int | None:
         return None
     with suppress(OSError):  # the number only serves the message: a full disk is no reason to stop
         os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, str(os.getpid()).encode())
     return handle
+
+
+def remove_and_close(file: Path, handle: int) -> None:
+    """Remove a locked file and release the lock; nobody can lock it in between, where possible."""
+    if not RENAMES_OPEN_FILES:
+        os.close(handle)
+    with suppress(OSError):
+        file.unlink()
+    if RENAMES_OPEN_FILES:
+        os.close(handle)
 
 
 def try_lock(handle: int, file: Path) -> bool:
@@ -109,25 +129,35 @@ def try_lock(handle: int, file: Path) -> bool:
 def remove_unlocked(file: Path) -> None:
     """Remove a file, unless somebody has locked it."""
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | NEVER_BLOCKS)
     except OSError:
         return
-    try:
-        if try_lock(handle, file):  # locked until it is gone, so nobody starts to use it meanwhile
-            file.unlink(missing_ok=True)
-    finally:
+    if try_lock(handle, file):  # locked until it is gone, so nobody starts to use it meanwhile
+        remove_and_close(file, handle)
+    else:
         os.close(handle)
 
 
 def _flock(handle: int) -> bool:
     if fcntl is None:
-        return True
+        return _lock_byte(handle)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
         return True
+    return True
+
+
+def _lock_byte(handle: int) -> bool:
+    if msvcrt is None:  # a system without locks
+        return True
+    os.lseek(handle, _FAR, os.SEEK_SET)
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # ty: ignore
+    except OSError:
+        return False
     return True
 
 

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from epilens.core.errors import DataError, EpilensError
+from epilens.io.locks import NEVER_BLOCKS, UNCHANGED_BYTES
 
 MOST_BYTES = 64 * 1024**2
 """Default limit for files read as a whole; sidecars, tables and plans are much smaller."""
@@ -39,7 +40,7 @@ def read_bytes(
     """Read a regular file of at most `most` bytes; never blocks."""
     who = who or path.name
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | NEVER_BLOCKS | UNCHANGED_BYTES)
         with os.fdopen(handle, "rb") as file:
             _checked(path, os.fstat(file.fileno()), who, error, most)
             return file.read(most + 1)

@@ -172,7 +172,7 @@ class Plan(Section):
         Unknown keys are refused with the nearest known one.
         """
         path, shipped = Path(path), shipped_plans()
-        if not path.exists() and str(path) in shipped:
+        if not path.is_file() and str(path) in shipped:  # a folder may have the same name
             path = shipped[str(path)]
         try:
             tree = tomllib.loads(_text_of(path))
