@@ -94,10 +94,23 @@ def test_a_shipped_plan_is_found_by_its_name(name, tmp_path, monkeypatch):
     assert Plan.load(name).name == "mine", "a file of that name comes first"
 
 
+def test_a_folder_with_the_name_of_a_shipped_plan_does_not_hide_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert Plan.load("demo").name == "demo"
+
+
+def test_the_demo_trains_the_networks_as_the_paper_does():
+    plan = Plan.load("demo")
+    assert plan.training == Plan.load("paper").training == Plan.load("demo-all").training
+    assert not plan.smoke
+    assert set(plan.methods) < set(Plan.load("demo-all").methods)
+
+
 def test_a_misspelt_plan_gets_the_shipped_names():
     with pytest.raises(
         PlanError,
-        match="name a shipped plan: best, demo, loco, loco-raw, paper, public, raw, smoke",
+        match="name a shipped plan: best, demo, demo-all, loco, loco-raw, paper, public, raw",
     ):
         Plan.load("papper")
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from epilens.cli.demo import beyond_chance, median_and_worst, onset_zones, shipped_summary
+from epilens.cli.demo import (
+    SHIPPED,
+    beyond_chance,
+    median_and_worst,
+    onset_zones,
+    shipped_scores,
+    shipped_summary,
+)
 from epilens.data.bids import read_cohort, survey_cohort
 from epilens.data.cohort import cohort_summary
 from epilens.evaluation.scoring import summarise
@@ -83,3 +90,6 @@ def test_the_shipped_model_ranks_the_simulated_patients(tmp_path, tiny):
     said = shipped_summary(open_cohort(tmp_path / "cubes"), onset_zones(tiny))
     assert "The shipped model recorded, trained on recorded patients, ranks these 2" in said
     assert "a test of the simulation, not of the model" in said
+    scores = shipped_scores(open_cohort(tmp_path / "cubes"))
+    assert scores["method"].tolist() == [SHIPPED, SHIPPED]
+    assert scores["auroc"].between(0, 1).all()

@@ -31,15 +31,18 @@ def demo(
         "demo-output"
     ),
     jobs: Jobs = 2,
+    all_methods: Annotated[
+        bool, typer.Option("--all", help="Every method, and one center left out at a time.")
+    ] = False,
 ) -> None:
     """Try everything once on a small simulated cohort.
 
-    Simulates, describes, evaluates, reproduces and localizes within minutes. Results of an earlier
+    Simulates, localizes, describes, evaluates and reproduces within minutes. Results of an earlier
     demo in the same folder are used again. The patients are simulated.
     """
     from epilens.cli.demo import run_demo
 
-    typer.echo(run_demo(out, jobs))
+    typer.echo(run_demo(out, jobs, all_methods))
     page = out / "reproduction" / "index.html"
     next_step("open {} and the patient's page in {}", page, out / "localized")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,18 +41,25 @@ from epilens.simulation import simulate, simulation_facts
 SHAPE, SEED = "demo", 0
 SHOWN = "lens"
 """The method whose median and worst patients are shown, and which the model is made of."""
+SHIPPED = f"model {DEFAULT}"
+"""Name of the shipped model in the table."""
 
 
-def run_demo(out: Path, jobs: int) -> Path:
-    """Simulate and describe (unless done), show the cohort and a first picture."""
+def run_demo(out: Path, jobs: int, all_methods: bool = False) -> Path:
+    """Simulate (unless done), localize a patient with the shipped model, then compare methods.
+
+    all_methods : every method, shortened where it takes long, and one center left out at a time.
+    """
     cohort = claim_output(out, "a demo") / "cohort"
     if _made_before(cohort):
         say(f"using the simulated cohort in {cohort}")
     else:
         with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
+    zones = onset_zones(cohort)
+    say(f"first page, from the shipped model: {_first_page(cohort, zones, out / 'first')}")
     parts = read_cohort(cohort, "simulated")
-    cubes, plan = out / "cubes", Plan.load("demo")
+    cubes, plan = out / "cubes", Plan.load("demo-all" if all_methods else "demo")
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
@@ -60,12 +67,23 @@ def run_demo(out: Path, jobs: int) -> Path:
     picture = _picture(described, out / "evidence.png")
     say(f"first picture: {picture}")
     runtime = Runtime(out=out / "runs", jobs=jobs)
-    folder = _scores(plan, described, runtime, onset_zones(cohort))
-    page = _page(folder, plan, described, runtime, out / "reproduction")
-    say(f"every table and figure of the paper, for this cohort: {page}")
+    folder = _scores(plan, described, runtime, zones)
+    loco = _leave_center_out(plan, described, runtime) if all_methods else None
+    with progress("tables and figures") as tick:
+        page = reproduce(open_run(folder, loco=loco), out / "reproduction", tick)
+    say(f"tables and figures of the paper, for this cohort: {page}")
     _localize_two(open_run(folder), described, cohort, out, jobs)
-    say(shipped_summary(described, onset_zones(cohort)))
+    say(shipped_summary(described, zones))
     return out
+
+
+def _first_page(cohort: Path, zones: Mapping[str, frozenset[str]], out: Path) -> Path:
+    """Localize the first patient that is stored in EDF with the shipped model."""
+    edf = min(cohort.glob("*/sub-*/**/*.edf"))
+    files = next(folder for folder in edf.parents if folder.name in zones)
+    with progress(f"localizing {files.name}") as tick:
+        localized = localize(files, tick=tick)
+    return write_report(with_zones(localized, {"true onset zone": zones[files.name]}), out)
 
 
 def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:
@@ -88,7 +106,7 @@ def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, job
         with progress("training a model") as tick:
             save_model(train(finished.plan, others, tick, jobs=jobs), folder)
     zones, rows = onset_zones(cohort), []
-    compared = ["line-length-spread", "epileptogenicity-index", "fragility"]
+    compared = ["line-length-spread", "epileptogenicity-index"]
     for which, patient in chosen.items():
         (files,) = cohort.glob(f"*/{patient}")
         with progress(f"localizing {patient}") as tick:
@@ -110,16 +128,45 @@ def _annotated(cube: xr.Dataset) -> frozenset[str]:
     return frozenset(map(str, cube["channel"].values[cube["is_ez"].values]))
 
 
-def shipped_summary(described: Cohort, zones: Mapping[str, frozenset[str]]) -> str:
-    """How the shipped model ranks the simulated patients, against the true onset zone."""
-    model, reached = open_model(DEFAULT), []
+def _shipped_predictions(described: Cohort) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Patient, and the shipped model's predictions, of patients that have contact features."""
+    model = open_model(DEFAULT)
     for name in described:
         patient = open_patient(described.path(name), "features")
         if features_shown(patient).any():
-            scores = model.predict(patient)
-            is_onset = scores["channel"].isin(zones[name]).to_numpy()
-            if 0 < is_onset.sum() < len(is_onset):
-                reached.append(ranking_metrics(scores["p_nez"].to_numpy(), is_onset))
+            yield (
+                name,
+                model.predict(patient).assign(
+                    method=SHIPPED,
+                    seed=0,
+                    fold="none",
+                    partition="test",
+                    patient=name,
+                    center=patient.attrs["center"],
+                    threshold=model.threshold,
+                ),
+            )
+
+
+def shipped_scores(described: Cohort) -> pd.DataFrame:
+    """Scores of the shipped model against the annotated EZ; none unless it ranks every patient.
+
+    It was trained on other, recorded patients, so all of these are held out.
+    """
+    parts = [
+        predicted.assign(is_ez=predicted["channel"].isin(_annotated(described[name])))
+        for name, predicted in _shipped_predictions(described)
+    ]
+    return score(pd.concat(parts)) if len(parts) == len(described) else pd.DataFrame()
+
+
+def shipped_summary(described: Cohort, zones: Mapping[str, frozenset[str]]) -> str:
+    """How the shipped model ranks the simulated patients, against the true onset zone."""
+    reached = []
+    for name, predicted in _shipped_predictions(described):
+        is_onset = predicted["channel"].isin(zones[name]).to_numpy()
+        if 0 < is_onset.sum() < len(is_onset):
+            reached.append(ranking_metrics(predicted["p_nez"].to_numpy(), is_onset))
     auroc, top = ([metrics[name] for metrics in reached] for name in ("auroc", "top1_ez"))
     return (
         f"The shipped model {DEFAULT}, trained on recorded patients, ranks these {len(reached)} "
@@ -135,29 +182,28 @@ def median_and_worst(aurocs: pd.Series) -> dict[str, str]:
     return {"median": str(order[len(order) // 2]), "worst": str(order[0])}
 
 
-def _page(folder: Path, plan: Plan, cohort: Cohort, runtime: Runtime, out: Path) -> Path:
-    """Leave one center out as well, then all analyses on one page."""
+def _leave_center_out(plan: Plan, cohort: Cohort, runtime: Runtime) -> Path:
+    """Cross-validate some methods with one center left out at a time."""
     apart = plan.override(
         name="demo-loco",
         splits={"kind": "leave-one-center-out"},
         methods=("rbf-svm", "logistic-z", "lens", "prq", "bcr", "cdel"),
     )
     with progress("leaving one center out") as tick:
-        loco = run(apart, cohort, replace(runtime, tick=tick))
-    with progress("tables and figures") as tick:
-        return reproduce(open_run(folder, loco=loco), out, tick)
+        return run(apart, cohort, replace(runtime, tick=tick))
 
 
 def _scores(
     plan: Plan, cohort: Cohort, runtime: Runtime, zones: Mapping[str, frozenset[str]]
 ) -> Path:
-    """Cross-validate every method that needs no weights with the demo's plan; show the table."""
+    """Cross-validate the plan's methods; show the table, in which the shipped model is too."""
     with progress("training, method × seed × fold") as tick:
         folder = run(plan, cohort, replace(runtime, tick=tick))
     finished = open_run(folder)
     scores = finished.scores
     # Ablations have their own tables; smoothed methods are next to theirs.
     main = scores[~scores["method"].str.removesuffix(SHAFT).str.contains("/")]
+    main = pd.concat([main, shipped_scores(cohort)], ignore_index=True)
     table = summarise_scores(main)
     below = beyond_chance(main, table)
     say(_summary(table, below, _true_auroc(finished.ledger, zones)))
