@@ -39,6 +39,7 @@ Code = Literal[
     "mains-not-stated",
     "header-differs",
     "header-implausible",
+    "signal-implausible",
     "names-matched",
     "reader-warning",
     "link-out",

@@ -12,6 +12,7 @@ from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow
 from epilens.data.broken_contacts import check_contacts
 from epilens.data.duplicates import DuplicateFilter
+from epilens.data.export_checks import export_rows
 from epilens.data.kept_contacts import kept_of
 from epilens.data.name_matching import NameMatcher
 from epilens.data.onset import OutsideError
@@ -90,7 +91,7 @@ def _attempt(
             run, repaired = repair(run)
             trusted, broken = check_contacts(run, plan.quality, keep)
             recording = pick(run, trusted)
-            more = [*repaired, *silent_rows(run), *broken.values()]
+            more = [*repaired, *silent_rows(run), *export_rows(run), *broken.values()]
         else:
             channels = (*run.channels, *run.listed)
             recording, more = read_run(run, plan, keep)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
 from epilens.data.broken_contacts import check_contacts, repair_impossible
+from epilens.data.export_checks import export_rows
 from epilens.data.interruptions import onset_in_signal, unbroken
 from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
@@ -162,7 +163,7 @@ def read_run(
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
     recording, repaired = repair(_read(run, reader, names, interval))
-    rows += [*repaired, *silent_rows(recording)]
+    rows += [*repaired, *silent_rows(recording), *export_rows(recording)]
     notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
     notes += interrupted
     if not run.mains_hz and plan.filter.notch != "none":

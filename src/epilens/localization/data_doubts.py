@@ -12,13 +12,14 @@ import numpy as np
 
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import short_names
+from epilens.data.contacts import contacts_of_channel, shaft_names, short_names
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 
 _LISTED = 6
 """Contacts that a sentence names; the table of excluded channels has all of them."""
 _QUALITY = "channel-quality"
 _RUN_CODES = ("reader-warning", "header-differs", "header-implausible", "names-matched")
+_RUN_CODES += ("signal-implausible",)
 _PATIENT_CODES = ("positions",)
 
 
@@ -39,6 +40,8 @@ def data_doubts(
     return (
         *_untrusted_contacts(rows, channels, seizures),
         *_not_in_every_seizure(rows, channels, seizures, shown),
+        *_pairs_among_contacts(channels),
+        *_one_electrode(channels),
         *_same_name(rows),
         *_repeated(rows),
         *_about_recordings(rows, seizures),
@@ -89,6 +92,29 @@ def _not_in_every_seizure(
     return [
         f"{many} not in every seizure: {'; '.join(texts[:_LISTED])}. Check whether these contacts "
         "have other names in the other recordings."
+    ]
+
+
+def _pairs_among_contacts(channels: Sequence[str]) -> list[str]:
+    """Contacts that are ranked next to differences of themselves."""
+    sizes = [len(contacts_of_channel(name)) for name in channels]
+    pairs, single = sizes.count(2), sizes.count(1)
+    if not pairs or not single:
+        return []
+    return [
+        f"{single} channels are contacts and {pairs} are differences of two contacts (bipolar). "
+        "Both kinds are ranked: exclude one of them."
+    ]
+
+
+def _one_electrode(channels: Sequence[str]) -> list[str]:
+    shafts = shaft_names(channels)
+    if len(shafts) != 1:
+        return []
+    (shaft,) = shafts
+    return [
+        f"All {len(channels)} contacts are of electrode {shaft}, and scores are relative to the "
+        "patient's other contacts: give recordings of all electrodes."
     ]
 
 

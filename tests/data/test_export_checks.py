@@ -1,0 +1,74 @@
+"""Copied channels, filters and coarse steps of an export are noted; plain recordings are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import butter, sosfiltfilt
+
+from epilens.data.export_checks import export_rows
+from epilens.localization.data_doubts import data_doubts
+from epilens.testing import make_recording
+
+FS = 512.0
+
+
+def noted(change=None):
+    made = make_recording(channels=6, fs=FS)
+    signal = made.signal.copy() if change is None else change(made.signal.copy())
+    recording = make_recording(channels=6, fs=FS, signal=signal.astype(np.float32))
+    return [row.why for row in export_rows(recording)]
+
+
+def copied(x):
+    x[4] = x[1]
+    return x
+
+
+def filtered(hz, kind):
+    sos = butter(6, hz, kind, fs=FS, output="sos")
+    return lambda x: sosfiltfilt(sos, x, axis=1)
+
+
+def low_pass(hz):
+    return filtered(hz, "low")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (copied, "A2, A5 show the same signal"),
+        (filtered(10, "high"), "contains almost nothing slow"),
+        (low_pass(30), "contains almost nothing above"),
+        (low_pass(70), "contains almost nothing above"),
+        (lambda x: 50 * np.round(x / 50), "different values, so small changes are lost"),
+    ],
+)
+def test_what_an_export_did_is_noted(change, text):
+    (why,) = noted(change)
+    assert text in why
+
+
+@pytest.mark.parametrize(
+    "change", [None, lambda x: -x, lambda x: 0.1 * x, low_pass(200), filtered(1.6, "high")]
+)
+def test_a_plain_export_is_not_noted(change):
+    assert noted(change) == []
+
+
+def test_constant_contacts_are_no_copies():
+    assert noted(lambda x: np.vstack([x[:4], 0 * x[4:]])) == []
+
+
+@pytest.mark.parametrize(
+    ("channels", "text"),
+    [
+        (["A1", "A2", "A1-A2", "B1"], "3 channels are contacts and 1 are differences of two"),
+        (["A1", "A2", "A3"], "All 3 contacts are of electrode A"),
+        (["A1", "A2", "B1"], ""),
+    ],
+)
+def test_doubts_about_the_kind_of_channels(channels, text):
+    doubts = data_doubts((), channels, ["run-01"], np.ones((1, len(channels)), bool))
+    assert len(doubts) == bool(text)
+    assert not doubts or doubts[0].startswith(text)
