@@ -136,7 +136,7 @@ def test_the_shipped_plans_have_every_row_of_the_paper_s_tables():
         ({"epileptogenicity_index": {"baseline_s": (5.0, -5.0)}}, "two times of baseline_s"),
         ({"fragility": {"start_s": 10.0, "stop_s": -10.0}}, "start_s and stop_s"),
         ({"line_length_spread": {"start_s": 10.0, "stop_s": 10.0}}, "start_s and stop_s"),
-        ({"seeds": [7, 8, 7]}, "every seed must stand there once, got 7 twice"),
+        ({"seeds": [7, 8, 7]}, "every seed must be listed once, got 7 twice"),
         ({"seeds": [-1]}, "greater than or equal to 0; found -1"),
         ({"seeds": [2**32]}, "less than 4294967296"),
         ({"splits": {"seed": -1}}, "greater than or equal to 0"),
@@ -184,7 +184,9 @@ def test_evidence_that_memory_cannot_hold_is_refused_before_it_is_made(tmp_path,
 
     plan = Plan().override(windows={"start_s": -9000.0, "stop_s": 900.0, "stride_s": 0.01})
     monkeypatch.setattr(store, "available_bytes", lambda: 10**9)
-    message = r"expected evidence that fits .*1\.0 GB.*sub-N\d+ and whoever.*windows\.stride_s"
+    message = (
+        r"expected evidence that fits .*1\.0 GB.*sub-N\d+ and other patients.*windows\.stride_s"
+    )
     with pytest.raises(PlanError, match=message):
         store.describe_cohort([read_bids(tiny / "north", "simulated")], tmp_path / "cubes", plan)
     assert list(tmp_path.iterdir()) == []

@@ -50,7 +50,7 @@ LISTED = {
 ALLOWED = (
     # Functions, and what computers do with files.
     r"(?i:called) (with|for|by|as|on|while)\b|that they call\b|(?i:call) (`|seed_dropout)|callable",
-    r"functions are called|is called on several threads",
+    r"functions are called|is called (on several threads|before each rename)",
     r"lock (is )?held|(?i:held) (while|until|from)|\bholds? the lock|lock held",
     # Names of methods, files and concepts.
     r"[Ll]ine-length[- ]spread|spreadsheet",
@@ -112,6 +112,15 @@ def test_no_listed_word_is_in_the_strings_of_the_source(path):
         f"{line}: {hit}" for line, text in READERS[path.suffix](path) for hit in listed_words(text)
     ]
     assert hits == []
+
+
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_listed_word_is_in_the_documentation(path):
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert [hit for line in text.splitlines() for hit in listed_words(line)] == []
 
 
 def helps(name: str, command) -> Iterator[tuple[str, str]]:

@@ -127,7 +127,7 @@ def test_a_long_note_is_never_clipped(name, results):
 
 
 def test_a_table_cannot_be_drawn(results):
-    with pytest.raises(ValueError, match="main: expected an analysis that is drawn"):
+    with pytest.raises(ValueError, match="main: expected an analysis with a figure"):
         figure_of({"main": results["main"]})
 
 

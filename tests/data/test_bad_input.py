@@ -636,7 +636,7 @@ def test_a_sidecar_in_utf16_is_an_audit_row(two_runs, end):
 def test_a_ragged_table_is_an_audit_row(two_runs, end, row):
     path = run_file(two_runs, end, run="02")
     path.write_text(path.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
-    second_run_is_left_out(two_runs, path.name, "columns as in its header", "Mend this row")
+    second_run_is_left_out(two_runs, path.name, "columns as in its header", "Correct this row")
 
 
 @pytest.mark.parametrize("end", ["channels.tsv", "events.tsv"])

@@ -220,7 +220,7 @@ def test_a_file_that_cannot_be_read_is_left_out_and_not_named(files, model, tmp_
     found = localize([*files[:2], broken], model, onsets=[40, 40, 40])
     ((name, why),) = found.left_out
     assert name == "seizure-3"
-    assert why == "could not be read (the command line says why)"
+    assert why == "could not be read (the command line shows the reason)"
     assert "Mustermann_bad.edf" in found.problems[0]
 
 

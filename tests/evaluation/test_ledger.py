@@ -143,7 +143,7 @@ def test_flipped_bits_never_give_other_numbers(tmp_path, ledger):
 def test_another_table_is_refused(tmp_path):
     path = tmp_path / "other.parquet"
     pd.DataFrame({"method": ["prq"]}).to_parquet(path)
-    with pytest.raises(LedgerError, match=r"other\.parquet: expected columns .*; seed is missing"):
+    with pytest.raises(LedgerError, match=r"other\.parquet: expected columns .*, found no seed"):
         read_ledger(path)
 
 
@@ -187,7 +187,7 @@ def test_channels_that_differ_in_one_key_are_different(ledger, name, other):
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_missing_column_is_named(ledger, column):
-    with pytest.raises(LedgerError, match=f"expected columns .*; {column} is missing"):
+    with pytest.raises(LedgerError, match=f"expected columns .*, found no {column}"):
         check_ledger(ledger.drop(columns=column))
 
 

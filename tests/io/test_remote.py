@@ -388,7 +388,7 @@ def test_a_second_process_of_this_machine_is_told():
             "from epilens.io.remote import writable; writable('memory://bucket/cubes').__enter__()"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "expected to be the only one who writes there, found another process" in done.stderr
+    assert "expected no other process that writes there, found another process" in done.stderr
 
 
 def test_a_store_is_read_while_another_process_of_this_machine_writes_it():

@@ -142,7 +142,7 @@ def test_a_folder_is_read_to_its_end_and_unreadable_files_are_listed(edf, tmp_pa
     code, out, err = run(capsys, "onset", tmp_path)
     assert code == 0
     assert any(line.startswith("z.edf") for line in out.splitlines())
-    assert "1 of 2 files could not be read:" in err
+    assert "1 of 2 files cannot be read:" in err
     assert "a.edf: expected" in err
 
 

@@ -52,6 +52,6 @@ def test_a_code_that_the_files_do_not_need_is_not_dropped_silently(tiny, tmp_pat
     (patient,) = (tiny / "west").glob("sub-W01")
     request = Request(patient=patient, model="line-length-spread", code="P7")
     assert run_localize(request, tmp_path / "a").name == "sub-W01.html"
-    assert "--patient P7 is not used: the files say sub-W01" in capsys.readouterr().err
+    assert "--patient P7 is not used: the files contain sub-W01" in capsys.readouterr().err
     run_localize(Request(patient=patient, model="line-length-spread", code="W01"), tmp_path / "b")
     assert "is not used" not in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_a_damaged_batch_is_none(tmp_path):
 def test_one_batch_at_a_time(tmp_path):
     batch = make_batch(tmp_path, RunProcesses(max_processes=1))
     batch.start(PATIENTS, METHOD)
-    with pytest.raises(DataError, match="expected none on its way"):
+    with pytest.raises(DataError, match="expected no batch in progress"):
         batch.start(PATIENTS, METHOD)
     batch.stop()
     batch.join(120)

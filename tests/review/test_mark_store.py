@@ -113,7 +113,7 @@ def test_a_restored_file_works_again_without_a_restart(store, session):
 def test_a_change_by_another_process_is_seen(store, session):
     MarkStore(session).write("sub-P1", {"bad": {"LA1": "flat"}}, 1)
     assert store.read("sub-P1").bad == {"LA1": "flat"}
-    with pytest.raises(ConflictError, match="another tab was faster"):
+    with pytest.raises(ConflictError, match="another tab saved first"):
         store.write("sub-P1", MARKED, 1)
 
 

@@ -156,7 +156,7 @@ def test_marks_over_the_network(session):
             server, "api/case/sub-P1/marks", marked(session) | {"revision": 0}
         )
         assert status == 409
-        assert "another tab was faster" in stale["error"]
+        assert "another tab saved first" in stale["error"]
         status, refused = post_json(server, "api/case/sub-P1/marks", {"revision": 1, "bad": [1]})
         assert (status, "contacts with a reason" in refused["error"]) == (400, True)
         assert post_json(server, "api/case/sub-P1/marks", marked(session))[0] == 400

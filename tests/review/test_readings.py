@@ -94,7 +94,7 @@ def test_what_is_not_signed_cannot_be_amended(readings):
 
 
 def test_nothing_cannot_be_signed(readings):
-    with pytest.raises(ReadingError, match="Nothing can be signed"):
+    with pytest.raises(ReadingError, match="Judge a contact before you sign"):
         readings.sign("JD", Judgement(run=1, notes="  "), 0, "")
 
 

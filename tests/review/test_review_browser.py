@@ -224,7 +224,7 @@ def test_two_tabs_see_each_other_and_a_stale_change_is_refused(tab, browser, ser
     tab.saved(1)
     other.page.keyboard.press("b")
     other.click(0.2, 8)
-    other.page.get_by_text("another tab was faster").wait_for()
+    other.page.get_by_text("another tab saved first").wait_for()
     assert kept(session)[2] == {}
     other.page.unroute("**/marks")
     other.page.get_by_text("another tab changed this: revision 1").wait_for()

@@ -107,7 +107,7 @@ def test_only_what_is_listed_can_be_run(server, choice):
         ({"act": "burn"}, "expected to save, sign or amend"),
         ({"act": ["save"]}, "expected to save, sign or amend"),
         ({"verdicts": {"Z9": "agree"}}, "expected contacts of run 1"),
-        ({"act": "sign"}, "Nothing can be signed"),
+        ({"act": "sign"}, "Judge a contact before you sign"),
         ({"case": 3}, "expected a word for case"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_batch_is_started_or_stopped(server):
 def test_a_run_that_is_over_cannot_be_stopped(server):
     status, found = post_json(server, "api/stop", {"case": "sub-P1", "run": 1})
     assert status == 400
-    assert "expected one that runs here" in found["error"]
+    assert "expected a run in progress" in found["error"]
 
 
 def test_a_damaged_reading_is_reported_for_its_patient_alone(tmp_path):

@@ -181,7 +181,7 @@ def test_a_run_can_be_stopped_and_others_wait_for_their_turn(runs):
     jobs.stop(run)
     jobs.wait(run, 30)
     assert run.state.problem == "It was stopped by the user."
-    with pytest.raises(DataError, match="expected one that runs here"):
+    with pytest.raises(DataError, match="expected a run in progress"):
         jobs.stop(run)
 
 

@@ -166,7 +166,10 @@ def test_a_body_that_does_not_come_is_not_waited_for(server):
 
 def test_what_takes_too_long_is_given_up(server):
     answer, text = send_request(server, "slow")
-    assert (answer.status, json.loads(text)) == (503, {"error": "This took too long."})
+    assert (answer.status, json.loads(text)) == (
+        503,
+        {"error": "The request took too long. Try again."},
+    )
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"[" * 900, b"\xff"])

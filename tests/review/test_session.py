@@ -24,7 +24,7 @@ def test_a_second_process_is_kept_out(tmp_path, tiny):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "expected to be the only one who writes there" in done.stderr
+    assert "expected no other process that writes there" in done.stderr
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path, tiny):

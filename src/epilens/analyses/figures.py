@@ -155,7 +155,10 @@ def figure_of(results: Mapping[str, AnalysisResult], note: str = "") -> Figure:
 
 def _draw(analysis: Analysis, frame: pd.DataFrame, axes: list[Axes]) -> None:
     if analysis.draw is None:
-        raise ValueError(f"{analysis.name}: expected an analysis that is drawn, found a table.")
+        raise ValueError(
+            f"{analysis.name}: expected an analysis with a figure, found a table only. See "
+            "`epilens list analyses`."
+        )
     analysis.draw(frame, axes)
     for ax in axes:
         ax.tick_params(labelsize=8)

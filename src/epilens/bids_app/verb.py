@@ -65,7 +65,7 @@ def _participants(command: BidsCommand) -> Path:
         runtime = Runtime(command.out, command.jobs, tick=tick)
         records = localize_all(command.bids_dir, ranker, runtime, labels, command.keep)
     count = Counter(record.kind for record in records)
-    left = f", {count['failed']} left out (see {LEFT_OUT})" if count["failed"] else ""
+    left = f", {count['failed']} excluded (see {LEFT_OUT})" if count["failed"] else ""
     say(f"{count['done']} patients localized, {count['kept']} kept{left}")
     if count["failed"] == len(records):
         raise DataError(

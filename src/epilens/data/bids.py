@@ -273,7 +273,7 @@ def scan_patient(
     if asked and not patients and reasons:
         raise DataError(
             f"{', '.join(asked[:5])}: expected a seizure that can be used, found none: "
-            f"{reasons[0]} Mend this, or give other runs."
+            f"{reasons[0]} Correct this, or give other runs."
         )
     raise DataError(
         f"{tree.root.name}: expected one patient, found {len(patients)} of {len(everybody)} "

@@ -59,7 +59,7 @@ def read_electrode_file(path: Path, space: str) -> tuple[pd.DataFrame, dict[str,
     if electrodes.axes and by_space and by_space != electrodes.axes:
         raise DataError(
             f"{path}: expected positions in {space} axes as --space says, found a file in "
-            f"{electrodes.axes}. Leave --space out, or mend the file."
+            f"{electrodes.axes}. Leave --space out, or correct the file."
         )
     fields = {"iEEGCoordinateUnits": electrodes.unit, "iEEGCoordinateSystem": electrodes.space}
     coordsystem = path.with_name(re.sub(r"electrodes\.\w+$", "coordsystem.json", path.name))

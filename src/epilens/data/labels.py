@@ -141,7 +141,7 @@ def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
         return as_flag(text)
     except DataError as error:
         raise DataError(
-            f"{patient} {name!r}, column {column}: {error}. Mend this cell.", code="label"
+            f"{patient} {name!r}, column {column}: {error}. Correct this cell.", code="label"
         ) from None
 
 

@@ -37,7 +37,7 @@ _Prepared = TypeVar("_Prepared")
 
 _SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
 """Of reasons that consist of our own words and numbers."""
-UNREADABLE = Note("could not be read (the command line says why)", "file-unreadable")
+UNREADABLE = Note("could not be read (the command line shows the reason)", "file-unreadable")
 
 
 @dataclass(frozen=True)

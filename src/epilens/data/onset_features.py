@@ -37,7 +37,7 @@ class FrameGrid:
         if not self.fs >= _LEAST_HZ:
             raise DataError(
                 f"onset: expected at least {_LEAST_HZ:g} samples per second, found {self.fs:g}. "
-                "Fast activity is not in such a recording: use the one that it was made of."
+                "Such a recording contains no fast activity. Use the original recording."
             )
 
     @property

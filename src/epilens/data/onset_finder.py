@@ -88,7 +88,7 @@ def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidat
     if source.duration_s < _LEAST_S:
         raise DataError(
             f"{source.name}: expected at least {_LEAST_S:g} s of signal, found "
-            f"{source.duration_s:.2f} s. Nothing can be compared: give a longer recording."
+            f"{source.duration_s:.2f} s. Give a longer recording."
         )
     tick.expect(source.count(grid.samples))
     changes_s: list[tuple[float, Change]] = []

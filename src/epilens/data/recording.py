@@ -234,7 +234,8 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
     index = np.flatnonzero(keep)
     if not len(index):
         raise DataError(
-            "expected at least one channel that passes the checks, found none.",
+            "expected at least one channel that passes the signal checks, found none. Look "
+            "at the traces with `epilens review`.",
             code="channels-none",
         )
     names = tuple(recording.channels[i] for i in index)

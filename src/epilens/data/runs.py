@@ -346,7 +346,7 @@ def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
         if onset_s is None:
             raise DataError(
                 f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
-                f"{row['onset_s']!r}. Mend this row.",
+                f"{row['onset_s']!r}. Correct this row.",
                 code="onset",
             )
         by_run.setdefault(onset_key(row["patient"], row["run"]), []).append(onset_s)

@@ -75,7 +75,7 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
         rows = _filled(lines, path.name)
     except csv.Error as error:
         raise DataError(
-            f"{path.name}: expected a table, found: {error}. Mend the file.",
+            f"{path.name}: expected a table, found: {error}. Correct the file.",
             code="sidecar-malformed",
         ) from None
     if not rows:
@@ -98,7 +98,7 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
         if len(row) != len(header):
             raise DataError(
                 f"{path.name}: expected {len(header)} columns as in its header, found {len(row)} "
-                f"in row {number}. Mend this row.",
+                f"in row {number}. Correct this row.",
                 code="sidecar-malformed",
             )
     frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
@@ -146,13 +146,13 @@ def read_json(path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path.name}: expected JSON, found a mistake in line {error.lineno}, column "
-            f"{error.colno}. Mend this line.",
+            f"{error.colno}. Correct this line.",
             code="sidecar-malformed",
         ) from None
     except (ValueError, RecursionError):
         raise DataError(
             f"{path.name}: expected JSON, found numbers of thousands of digits, or lists in lists "
-            "without end. Mend the file.",
+            "without end. Correct the file.",
             code="sidecar-malformed",
         ) from None
     if not isinstance(tree, dict):

@@ -64,7 +64,7 @@ class CellFolder:
         except (OSError, ValueError):
             raise LedgerError(
                 f"{self.path / _HISTORY}: expected what `epilens run` wrote, found a damaged file. "
-                "Heal it: run `epilens run` again with the same plan, cubes and folder."
+                "Repair it: run `epilens run` again with the same plan, cubes and folder."
             ) from None
 
     @property

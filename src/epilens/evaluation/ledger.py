@@ -23,7 +23,10 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
     """The ledger itself, if it is valid; otherwise an error that names the first problem."""
     missing = [name for name in COLUMNS if name not in ledger]
     if missing:
-        raise LedgerError(f"{who}: expected columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
+        raise LedgerError(
+            f"{who}: expected columns {', '.join(COLUMNS)}, found no {missing[0]}. Run the plan "
+            "again."
+        )
     twice = ledger.duplicated(KEY)
     if twice.any():
         where = _where(ledger[twice].iloc[0])

@@ -204,5 +204,5 @@ def check_apart(cubes: Iterable[tuple[str, xr.Dataset]]) -> None:
         more = f" and in {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
         raise CubeError(
             f"cohort: expected every patient once, found the same seizure in {first} and {second}"
-            f"{more}. Training would know the test patients: remove one cube of each pair."
+            f"{more}. Test patients would be in the training set. Remove one cube of each pair."
         )

@@ -21,7 +21,7 @@ def check_names(plan: Plan, who: str) -> None:
         for name in names:
             if name not in registry:
                 raise PlanError(
-                    f"{who}: {kind}: expected a row of `epilens list {kind}`, found {name!r}. "
+                    f"{who}: {kind}: expected a name of `epilens list {kind}`, found {name!r}. "
                     f"{did_you_mean(name, registry)}"
                 )
 

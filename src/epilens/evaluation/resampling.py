@@ -96,7 +96,7 @@ def compare(
 def _check_method(rows: pd.DataFrame, method: str) -> None:
     if not (rows["method"] == method).any():
         raise LedgerError(
-            f"compare: expected the method {method!r} in the ledger, found no row of it. "
+            f"compare: expected the method {method!r} in the ledger, found none. "
             f"{did_you_mean(method, set(rows['method']))}"
         )
 

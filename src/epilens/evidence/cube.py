@@ -75,7 +75,9 @@ def check(cube: xr.Dataset) -> xr.Dataset:
             raise CubeError(f"{who}: expected unique names of {axis}s, found a repetition.")
     x, valid = cube["x"].values, cube["valid"].values
     if not np.isfinite(x).all():
-        raise CubeError(f"{who}: expected finite numbers, found others. Masks say what is missing.")
+        raise CubeError(
+            f"{who}: expected finite numbers, found others. Mark missing values in `valid`."
+        )
     if x[~valid].any():
         raise CubeError(f"{who}: expected 0 wherever a window is not valid, found other numbers.")
     _check_reference(cube, who)

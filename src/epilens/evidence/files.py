@@ -38,7 +38,7 @@ def open_cube(path: str | Path) -> xr.Dataset:
     except Exception as error:  # zarr raises many kinds for a damaged store
         raise CubeError(
             f"{path}: expected a cube, found a store that cannot be read ({type(error).__name__}). "
-            "Heal it: run `epilens describe` again."
+            "Repair it: run `epilens describe` again."
         ) from error
     return check(cube)
 

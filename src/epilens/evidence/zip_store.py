@@ -100,7 +100,7 @@ def check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) ->
 def damaged_error(path: Path, why: str) -> DamagedError:
     """The error for a store that is not as it was written."""
     return DamagedError(
-        f"{path}: expected a store that is whole, found a damaged one ({why}). Heal it: run "
+        f"{path}: expected a store that is whole, found a damaged one ({why}). Repair it: run "
         "`epilens describe` again."
     )
 

@@ -89,7 +89,7 @@ def _acquire(file: Path, path: Path, wait_s: float) -> int:
     while (handle := _open_locked(file, path)) is None:
         if time.monotonic() >= deadline:
             raise LockedError(
-                f"{path}: expected to be the only one who writes there, found {_holder(file)}. "
+                f"{path}: expected no other process that writes there, found {_holder(file)}. "
                 "Wait until it has ended, or give another folder."
             )
         time.sleep(_POLL_S)

@@ -53,7 +53,7 @@ def read_bytes(
     except ValueError as problem:
         if isinstance(problem, EpilensError):
             raise
-        raise error(f"{who}: expected a path, found one with a null byte. Mend it.") from None
+        raise error(f"{who}: expected a path, found one with a null byte. Correct it.") from None
 
 
 def _checked(

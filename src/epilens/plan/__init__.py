@@ -141,7 +141,7 @@ class Plan(Section):
         twice = [item for item in given if given.count(item) > 1]
         if twice:
             field = str(info.field_name).removesuffix("s")
-            raise ValueError(f"every {field} must stand there once, got {twice[0]!r} twice")
+            raise ValueError(f"every {field} must be listed once, got {twice[0]!r} twice")
         return given
 
     @field_validator("methods")
@@ -161,7 +161,7 @@ class Plan(Section):
             if value < least and not self.smoke:
                 raise ValueError(
                     f"{name} must be {least} or more for a fair comparison, got {value}; "
-                    "set smoke = true to try with less"
+                    "set smoke = true for a quick test with less"
                 )
         return self
 
@@ -183,7 +183,7 @@ class Plan(Section):
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(
-                f"plan {path}: expected TOML, found: {error}. Mend this line."
+                f"plan {path}: expected TOML, found: {error}. Correct this line."
             ) from None
         except PlanError:
             raise

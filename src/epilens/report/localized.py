@@ -44,7 +44,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         if pdf:
             write_pdf(page)
     if request.code and localized.patient != patient_code(request.code):
-        say(f"--patient {request.code} is not used: the files say {localized.patient}")
+        say(f"--patient {request.code} is not used: the files contain {localized.patient}")
     for sentence in (*localized.summary, *localized.problems):
         say(sentence)
     for caution in localized.certainty.cautions:

@@ -118,6 +118,6 @@ def print_onsets(onsets: FolderOnsets) -> None:
 def list_unreadable(onsets: FolderOnsets) -> None:
     """The files that could not be read, with their reasons, on stderr."""
     if count := len(onsets.unreadable):
-        say(f"{count} of {count + len(onsets.files)} files could not be read:")
+        say(f"{count} of {count + len(onsets.files)} files cannot be read:")
     for _, why in onsets.unreadable:
         say(f"  {why}")

@@ -47,7 +47,7 @@ def print_scores(
     )
     undefined = int(table["undefined_patients"].max())
     if undefined:
-        say(f"{undefined} patients have one class only; ranking metrics leave them out")
+        say(f"{undefined} patients have EZ or NEZ contacts only; ranking metrics exclude them")
     for sentence in caveats:
         say(sentence)
 

@@ -142,7 +142,7 @@ class PatientBatch:
         """Start, or resume: results from the same inputs are kept."""
         with self._lock:
             if self.is_running:
-                raise DataError("batch: expected none on its way, found one. Stop it first.")
+                raise DataError("batch: expected no batch in progress, found one. Stop it first.")
             self._choice, self._rows = choice.id, {code: BatchRow(code) for code in patients}
             self._halt.clear()
             self._thread = threading.Thread(target=self._run, args=(choice,), daemon=True)

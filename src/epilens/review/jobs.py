@@ -76,7 +76,9 @@ class RunProcesses:
         with self._lock:
             child = self._children.get(run.folder)
         if child is None:
-            raise DataError(f"run {run.number}: expected one that runs here, found none. Reload.")
+            raise DataError(
+                f"run {run.number}: expected a run in progress, found none. Reload the page."
+            )
         run.fail("It was stopped by the user.")
         child.kill()
 

@@ -118,7 +118,7 @@ def _check_revision(current: int, revision: int) -> None:
     if revision != current:
         raise ConflictError(
             f"review: expected a change of revision {current}, found one of {revision!r}: another "
-            "tab was faster. Reload, and change again."
+            "tab saved first. Reload the page and repeat the change."
         )
 
 

@@ -66,7 +66,8 @@ class ReadingStore:
         """Store a signed revision with the date and the digest of the ranking."""
         if judgement.is_empty:
             raise ReadingError(
-                "reading: expected a verdict, a plan or a note, found none. Nothing can be signed."
+                "reading: expected a verdict, a plan or a note, found none. Judge a contact "
+                "before you sign."
             )
         draft = self._next(reader, judgement, base)
         today = datetime.now().astimezone().date().isoformat()
@@ -80,7 +81,7 @@ class ReadingStore:
         if last is None or not last.signed_on:
             raise ReadingError(
                 f"{reader}: expected a signed reading to amend, found "
-                f"{'a draft' if last else 'none'}. Save it as it is."
+                f"{'a draft' if last else 'none'}. Save the draft instead."
             )
         changes = {"revision": base + 1, "version": last.version + 1, "saved_at": _now()}
         return self._append(last.model_copy(update=changes | _UNSIGNED))

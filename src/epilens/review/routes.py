@@ -156,7 +156,9 @@ def _run_in_path(service: Service, request: Request) -> ReviewRun:
 
 def _read_page(run: ReviewRun) -> str:
     if run.state.kind != "done" or not run.page.is_file():
-        raise NotFoundError(f"run {run.number}: expected a page, found none yet.")
+        raise NotFoundError(
+            f"run {run.number}: expected a page, found none yet. Wait until the run is finished."
+        )
     return run.page.read_text(encoding="utf-8")
 
 

@@ -194,8 +194,8 @@ def _create(folder: Path) -> bool:
         return False
     except OSError as error:
         raise DataError(
-            f"{folder}: expected a place for a run, found: {error.strerror}. Make room, and run "
-            "again."
+            f"{folder}: expected a writable folder for a run, found: {error.strerror}. Make room "
+            "and run again."
         ) from None
     return True
 

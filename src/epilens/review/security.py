@@ -74,7 +74,7 @@ class SecurityMiddleware:
             async with asyncio.timeout(self.limits.answer_s):
                 await self.app(inside, body.receive, response.send)
         except TimeoutError:
-            await response.refuse(503, "This took too long.")
+            await response.refuse(503, "The request took too long. Try again.")
         except Exception as error:  # its text can contain paths and names
             await response.refuse(500, f"Failed unexpectedly ({type(error).__name__}).")
 

@@ -97,7 +97,12 @@ def _bad_input(request: Request, error: Exception) -> Response:
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return json_response(
-        {"error": "Not here." if error.status_code == 404 else error.detail}, error.status_code
+        {
+            "error": "This page or file does not exist."
+            if error.status_code == 404
+            else error.detail
+        },
+        error.status_code,
     )
 
 

@@ -70,7 +70,9 @@ class Service:
         """Start a run, unless this patient has one that is running."""
         runs = self.runs(code)
         if any(self.processes.state(run).kind == "running" for run in runs):
-            raise DataError(f"{code}: expected no run in progress, found one. Wait for it.")
+            raise DataError(
+                f"{code}: expected no run in progress, found one. Wait for its end, or stop it."
+            )
         return self.processes.start(runs, self.run_spec(code, find_ranker(self.rankers, choice)))
 
     def start_batch(self, choice: object) -> None:

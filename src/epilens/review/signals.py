@@ -68,7 +68,7 @@ class OpenFile:
         except OSError as error:
             raise DataError(
                 f"{self.file.name}: expected samples {start} to {stop}, found: {error.strerror}. "
-                "Is the disk still there?"
+                "Is the disk still connected?"
             ) from None
         if signal.shape[1] == stop - start:
             return signal

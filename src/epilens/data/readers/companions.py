@@ -70,7 +70,7 @@ def check_files(path: Path) -> None:
         if not same_folder:
             raise DataError(
                 "expected the files of the recording next to its header, found a header that names "
-                "one elsewhere. Mend the header."
+                "one elsewhere. Correct the header."
             )
         if exists:
             check_regular(companion, "a file of the recording")
