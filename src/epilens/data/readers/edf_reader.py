@@ -47,7 +47,7 @@ class EdfReader(RecordingReader):
 
     @cached_property
     def breaks(self) -> tuple[Break, ...]:
-        """Interruptions by the time stamps, also of a file whose header states that it is continuous."""
+        """Interruptions by the time stamps, also if the header states none."""
         return breaks_in_header(self.path)
 
     def annotations(self) -> list[Event]:
