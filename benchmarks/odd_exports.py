@@ -175,9 +175,9 @@ EXPORTS = (
     OddInput("a dropout of 10 s before onset in all contacts",
              files(lambda s: s.changed(
                  lambda x: x[:, s.sample(-15): s.sample(-5)].fill(np.nan)), write_fif),
-             "missing|missing samples|reference"),
+             "all contacts are constant"),
     OddInput("one contact 8 times as large after onset",
-             files(part(lambda x: np.multiply(x, 8, out=x), from_s=0))),
+             files(part(lambda x: np.multiply(x, 8, out=x), from_s=0)), "gain had been changed"),
     OddInput("one seizure half as large", files({1: scaled(0.5)})),
     OddInput("onset as not a number", given("nan", 36, 36), "onset|number"),
     OddInput("onset as infinity", given("inf", 36, 36), "onset|number|inside"),

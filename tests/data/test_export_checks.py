@@ -56,6 +56,17 @@ def test_a_plain_export_is_not_noted(change):
     assert noted(change) == []
 
 
+def test_a_gain_that_changes_at_onset_is_noted():
+    made = make_recording(channels=6, fs=FS)
+    onset = round(-made.start_s * FS)
+    x = np.random.default_rng(0).normal(size=made.signal.shape).cumsum(axis=1)
+    x -= x.mean(axis=1, keepdims=True)
+    x[4, onset:] = 8 * x[4, onset:]
+    assert [why.partition(" at onset")[0] for why in noted(lambda _: x)] == [
+        "A5 becomes 8 times as large"
+    ]
+
+
 def test_constant_contacts_are_no_copies():
     assert noted(lambda x: np.vstack([x[:4], 0 * x[4:]])) == []
 
