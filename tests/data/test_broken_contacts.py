@@ -117,6 +117,13 @@ def test_a_contact_that_the_user_keeps_is_only_noted():
     assert "kept by the user" in row.why
 
 
+def test_a_contact_close_to_the_limit_is_used_and_noted():
+    excluded, [row] = checked(lambda x: 8 * x)
+    assert not excluded
+    assert (row.effect, row.found) == ("noted", "very large before onset")
+    assert checked(lambda x: 4 * x) == ([], [])
+
+
 def test_a_gap_of_all_contacts_is_no_defect_of_any():
     signal = make_recording(channels=12, fs=FS).signal.copy()
     signal[:, : round(12 * FS)] = 0

@@ -30,6 +30,8 @@ _MOSTLY = 0.75
 """Fraction of the pieces in which a contact must be unlike the others."""
 FLAT, STUCK, LARGE, SMALL, ROUGH = 0.2, 0.5, 10.0, 30.0, 6.0
 """Limits: constant and stuck fraction of an interval; times the median contact."""
+DOUBTFUL = 0.6
+"""Fraction of the limit of the size from which on a contact is used, but noted."""
 MAINS = 0.95
 """Fraction of the power before onset, where the median contact has less than half of it."""
 WHITE = 1.2
@@ -65,12 +67,14 @@ def check_contacts(
     broken = find_broken(signal, recording.fs, onset, plan)
     kept, rows = meant_channels(keep, recording.channels), {}
     trusted = [True] * len(recording.channels)
-    for i, defect in sorted(broken.items()):
+    doubtful = find_doubtful(signal[:, : max(onset, 0)], recording.fs, plan)
+    for i, defect in sorted((doubtful | broken).items()):
         name = recording.channels[i]
-        trusted[i] = name in kept
+        trusted[i] = name in kept or i not in broken
         effect = "noted" if trusted[i] else "excluded"
         text = f"signal is {{found}} ({defect.amount})"
-        text += "; kept by the user" if trusted[i] else "; not used in this seizure"
+        if i in broken:
+            text += "; kept by the user" if trusted[i] else "; not used in this seizure"
         note = Note(text, "channel-quality", found=defect.name)
         who = (recording.patient, recording.run, name)
         rows[name] = AuditRow.of("channel", note, who, effect)
@@ -104,6 +108,26 @@ def find_broken(
                     amount = check.words.format(check.amounts[i])
                     broken.setdefault(int(i), Defect(f"{check.name} {when} onset", amount))
     return broken
+
+
+def find_doubtful(
+    before_onset: NDArray[np.float32], fs: float, plan: QualityPlan
+) -> dict[int, Defect]:
+    """Contacts that are almost as large as noise before onset, by their index.
+
+    They are used: a limit that excludes must not hide those close to it.
+    """
+    pieces = _pieces(before_onset, fs, plan)
+    if not pieces:
+        return {}
+    large = np.quantile(_relative(pieces, "size"), 1 - _MOSTLY, axis=0)
+    dead = np.mean([piece.flat for piece in pieces], axis=0) >= FLAT
+    doubtful = ~dead & (large > np.log(DOUBTFUL * LARGE)) & is_far(large, dead)
+    text = "{:.1f} times the size of the median contact"
+    return {
+        int(i): Defect("very large before onset", text.format(np.exp(large[i])))
+        for i in np.flatnonzero(doubtful)
+    }
 
 
 def _pieces(part: NDArray[np.float32], fs: float, plan: QualityPlan) -> list[Stretch]:

@@ -13,6 +13,7 @@ import numpy as np
 
 import epilens
 from epilens.core.console import visible
+from epilens.data.contacts import short_names
 from epilens.io.delimited import safe, to_tsv
 from epilens.io.xlsx import workbook_of
 from epilens.report.bids_text import DISCLAIMER, as_json, cell
@@ -28,6 +29,13 @@ _ELECTRODE_COLUMNS = {"shaft": "group", "rank": "rank", "ez_score": "ez_score"} 
     name: name for name in ("ez_probability", "decision", "quality")
 }
 """Columns of the table of contacts that the electrodes table has, and their names in it."""
+_IN_WORDS = {
+    "EZ": "flagged (above the threshold)",
+    "NEZ": "not flagged",
+    "abstained": "no decision: the program abstains",
+    "none": "no decision: no threshold",
+}
+"""Decisions as the page words them."""
 
 
 def planning_folder(patient: str) -> str:
@@ -50,7 +58,7 @@ def planning_files(localized: Localization) -> dict[str, bytes]:
 
 def slicer_markups(localized: Localization) -> dict[str, Any]:
     """One list of points, best rank first; the top K are selected, which shows in their colour."""
-    points = []
+    points, names = [], short_names(list(localized.channels))
     for place, c in enumerate(localized.order.tolist()):
         at = localized.positions_mm[c]
         if at is None:
@@ -59,7 +67,7 @@ def slicer_markups(localized: Localization) -> dict[str, Any]:
         points.append(
             {
                 "id": str(place + 1),
-                "label": localized.channels[c],
+                "label": names[c],
                 "description": _point_text(localized, c, place + 1),
                 "position": [-float(x), -float(y), float(z)],
                 "selected": place < localized.k,
@@ -85,7 +93,8 @@ def _point_text(localized: Localization, c: int, rank: int) -> str:
     probability = localized.certainty.probability
     if probability is not None:
         parts.append(f"P(EZ) {probability[c]:.3f}")
-    return "; ".join([*parts, f"decision {localized.decisions[c]}", "research use only"])
+    parts.append(_IN_WORDS[localized.decisions[c]])
+    return "; ".join([*parts, "research use only"])
 
 
 def electrodes_table(localized: Localization) -> str:
