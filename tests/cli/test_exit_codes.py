@@ -139,7 +139,7 @@ def test_ctrl_c_on_processes_ends_at_once_without_a_traceback(tmp_path):
             break
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: parent and children
-    _, text = process.communicate(timeout=60)
+    _, text = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "epilens: stopped. Nothing half-written is left" in text
     assert "Traceback" not in text

@@ -16,7 +16,7 @@ def alive(number: int) -> bool:
         return False
 
 
-def wait_for(condition, seconds=300):
+def wait_for(condition, seconds=900):
     """What the condition returns, as soon as it is true."""
     for _ in range(seconds * 10):
         if value := condition():

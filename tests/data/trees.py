@@ -256,7 +256,7 @@ def _rows(recordings, where: Mapping[str, str]):
     return audit
 
 
-def epilens(*arguments: object, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def epilens(*arguments: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """The command line, as a user runs it."""
     command = [sys.executable, "-m", "epilens", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

@@ -245,7 +245,7 @@ def test_what_is_finished_is_sent_while_the_rest_is_made(monkeypatch, other_mach
         claim_output(folder, "a test")
         (folder / "first").write_text("complete")
         (folder / ".second.x.epilens-partial").write_text("half")
-        last = time.monotonic() + 10
+        last = time.monotonic() + 300
         while "first" not in objects(URL) and time.monotonic() < last:
             time.sleep(0.02)
         other_machine()

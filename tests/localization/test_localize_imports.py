@@ -71,7 +71,7 @@ def test_a_terminal_shows_something_before_the_packages_are_imported(tmp_path):
     paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     process = subprocess.Popen(call, stderr=theirs, env=os.environ | {"PYTHONPATH": paths})
     try:
-        shown, end = b"", time.monotonic() + 120
+        shown, end = b"", time.monotonic() + 600
         while b"\r" not in shown and time.monotonic() < end:
             shown += os.read(ours, 1024)
     finally:

@@ -49,7 +49,7 @@ class Watched:
 
     def __init__(self, browser, path, width=1400):
         self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(300_000)
         self.problems, self.requests = [], []
         self.page.on("console", lambda m: self.problems.append(m.text))
         self.page.on("pageerror", lambda e: self.problems.append(str(e)))
@@ -396,8 +396,8 @@ def test_the_propagation_is_played_and_listed(opened):
     assert page.locator(".dot circle").first.get_attribute("fill") != before
     page.locator("#play").click()
     after = re.compile(r"^\+[1-9]")
-    api.expect(page.locator("#moment-note")).to_have_text(after, timeout=30_000)
-    api.expect(page.locator("#play")).to_contain_text("Play", timeout=30_000)  # at its end
+    api.expect(page.locator("#moment-note")).to_have_text(after, timeout=300_000)
+    api.expect(page.locator("#play")).to_contain_text("Play", timeout=300_000)  # at its end
 
 
 def test_electrode_dots_can_be_reached_by_keys(opened):
@@ -488,7 +488,7 @@ def test_a_served_page_leads_back_to_the_index_which_fits_a_phone(browser, folde
 
     with make_view(folder) as server:
         page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(300_000)
         page.goto(server.url)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_role("link", name="sub-Usual").click()

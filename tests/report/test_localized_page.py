@@ -237,7 +237,7 @@ def test_the_derivative_is_valid_bids(tmp_path):
     write_report(usual(), out)
     write_report(hostile(), out)
     done = subprocess.run(
-        [validator, "--json", out], capture_output=True, text=True, check=False, timeout=120
+        [validator, "--json", out], capture_output=True, text=True, check=False, timeout=600
     )
     issues = json.loads(done.stdout)["issues"]["issues"]
     assert [i for i in issues if i["severity"] == "error"] == []

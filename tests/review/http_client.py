@@ -8,7 +8,7 @@ import json
 
 def send_request(server, path, method="GET", body=None, token=None, **headers):
     """Return response and text; `path` follows the token. Headers that are None are omitted."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
     token = server.token if token is None else token
     connection.putrequest(method, f"/{token}/{path}", skip_host=True)
     sent = {"Host": f"127.0.0.1:{server.port}"} | {

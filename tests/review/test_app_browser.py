@@ -49,7 +49,7 @@ def test_a_page_from_elsewhere_cannot_read_its_neighbours(browser, tmp_path):
     with make_view(tmp_path / "out") as server:
         page = browser.new_page()
         page.goto(server.url + "sub-Spy.html")
-        page.wait_for_function("() => document.title !== 'waits'", timeout=120_000)
+        page.wait_for_function("() => document.title !== 'waits'", timeout=600_000)
         assert set(page.title().split()) == {"blocked"}
         page.close()
 
@@ -63,9 +63,9 @@ def test_a_localized_page_works_in_its_own_origin(browser, tmp_path):
         page.on("pageerror", lambda e: problems.append(str(e)))
         page.goto(server.url)
         page.get_by_text("sub-Usual").click()
-        page.wait_for_selector("html[data-ready]", timeout=120_000)
+        page.wait_for_selector("html[data-ready]", timeout=600_000)
         page.locator("#ranking tbody tr").nth(2).click()
-        with page.expect_download(timeout=120_000) as download:
+        with page.expect_download(timeout=600_000) as download:
             page.locator("#export").click()
         assert download.value.suggested_filename == "sub-Usual_contacts.tsv"
         assert problems == []

@@ -66,7 +66,7 @@ def test_another_token_finds_nothing(server, token):
 
 
 def test_no_token_finds_nothing(server):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
     connection.request("GET", "/")
     assert connection.getresponse().status == 404
 
@@ -148,7 +148,7 @@ def test_too_much_without_a_length_is_refused(server):
         f"Origin: http://127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
         "Transfer-Encoding: chunked\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=300) as connection:
         connection.sendall(head.encode() + chunk)
         assert b" 413 " in connection.recv(4096)
 
@@ -159,7 +159,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(server):
         f"Origin: http://127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
         "Content-Length: 10\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=300) as connection:
         connection.sendall(head.encode() + b"{")
         assert b" 408 " in connection.recv(4096)
 
@@ -196,7 +196,7 @@ def test_connections_that_send_nothing_do_not_lock_out_the_reviewer(server):
     silent = []
     try:
         for i in range(150):
-            connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=300)
             connection.sendall(b"GET /x HTTP/1.1\r\nHost: " if i % 2 else b"")
             silent.append(connection)
         time.sleep(0.2)
@@ -209,7 +209,7 @@ def test_connections_that_send_nothing_do_not_lock_out_the_reviewer(server):
 
 def test_half_a_request_is_closed_in_time(server, monkeypatch):
     monkeypatch.setattr("epilens.review.server._REQUEST_S", 0.3)
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=300) as connection:
         connection.sendall(b"GET /")
         with contextlib.suppress(ConnectionResetError):
             assert connection.recv(100) == b""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
 )
 HOSTILE = tuple(f"{shaft}{i}" for shaft in ("A<b>", 'B"=') for i in range(1, 5))
-WAIT_MS = 180_000
+WAIT_MS = 600_000
 
 
 @pytest.fixture(scope="module")

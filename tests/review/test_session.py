@@ -21,7 +21,7 @@ def test_a_second_process_is_kept_out(tmp_path, tiny):
     patient = str(sorted((tiny / "north").glob("sub-*"))[0])
     command = [sys.executable, "-m", "epilens", "review", patient, "--out", str(session.out)]
     with lock_folder(session.out):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "expected no other process that writes there" in done.stderr
