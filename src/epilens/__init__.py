@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from epilens.plan import Plan, Runtime
     from epilens.report.localize import localize
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOME = {
     "BCRNet": "epilens.networks.bcr",
