@@ -114,7 +114,7 @@ def compare(
 ) -> None:
     """Compare two methods patient by patient.
 
-    Shows A − B with the 95 % confidence interval of a paired bootstrap over patients.
+    Shows A − B with its 95 % interval, paired by patient (t interval below 30 patients).
     """
     from epilens.evaluation.run import open_run
     from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
