@@ -49,13 +49,15 @@ def test_every_table_and_figure_is_there_in_every_form(made):
     tables, figures = made.parent / "tables", made.parent / "figures"
     names = {p.stem for p in tables.glob("*.csv")}
     assert {"audit", "main", "permutation", "cross-seizure", "cohort", "ranking"} <= names
-    for kind in ("md", "tex"):
+    for kind in ("md", "tex", "xlsx"):
         assert {p.stem for p in tables.glob(f"*.{kind}")} == names
     for name in ("fusion", "mechanism", "centers"):
         assert (figures / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
         assert (figures / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert matplotlib.image.imread(figures / f"{name}.png").std() > 0.01  # not empty
-    assert len(pd.read_csv(tables / "main.csv")) == 3
+    csv, sheet = pd.read_csv(tables / "main.csv"), pd.read_excel(tables / "main.xlsx")
+    assert len(csv) == 3
+    pd.testing.assert_frame_equal(sheet[["method", "auroc"]], csv[["method", "auroc"]])
 
 
 def test_the_page_is_one_file_that_says_what_it_is(made):
@@ -70,9 +72,11 @@ def test_the_page_is_one_file_that_says_what_it_is(made):
     links = re.findall(r'href="([^"]*)"', text)
     cited = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     (doi,) = re.findall(r"doi: (\S+)", cited)
-    elsewhere = [link for link in links if not link.startswith(("#", "tables/"))]
+    own = ("tables/", "figures/")
+    elsewhere = [link for link in links if not link.startswith(("#", *own))]
     assert elsewhere == [f"https://doi.org/{doi}"]  # the paper, to be followed by who wants to
-    assert all((made.parent / link).exists() for link in links if link.startswith("tables/"))
+    assert {link.rpartition(".")[2] for link in links if link.startswith(own)} >= {"xlsx", "png"}
+    assert all((made.parent / link).exists() for link in links if link.startswith(own))
     assert all(f'id="{link[1:]}"' in text for link in links if link.startswith("#"))
 
 

@@ -113,18 +113,18 @@ def workbook(localized: Localization) -> bytes:
     contacts = [
         [column.name for column in localized.columns],
         *(
-            [_workbook_cell(column.values[c]) for column in localized.columns]
+            [workbook_cell(column.values[c]) for column in localized.columns]
             for c in localized.order
         ),
     ]
     about = [
-        *([key, _workbook_cell(value)] for key, value in _facts(localized)),
-        *([c.name, _workbook_cell(c.description), c.units] for c in localized.columns),
+        *([key, workbook_cell(value)] for key, value in _facts(localized)),
+        *([c.name, workbook_cell(c.description), c.units] for c in localized.columns),
     ]
     return workbook_of({"contacts": contacts, "about": about})
 
 
-def _workbook_cell(value: Any) -> Any:
+def workbook_cell(value: Any) -> Any:
     """A number or a safe text; empty where nothing is known."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not np.isfinite(value):

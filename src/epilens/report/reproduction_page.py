@@ -56,7 +56,7 @@ def page(results: RunResults, links: bool = False) -> str:
     sections = []
     for name in shown:
         if name in pictures:
-            sections.append(_picture(results, all_figures()[pictures[name]]))
+            sections.append(_picture(results, all_figures()[pictures[name]], links))
         sections.append(_section(results, name, links))
     sections += [_missing(results)] if results.missing else []
     pieces = {
@@ -158,7 +158,7 @@ def _facts(run: Run) -> str:
     )
 
 
-def _picture(results: RunResults, figure: PaperFigure) -> str:
+def _picture(results: RunResults, figure: PaperFigure, files: bool) -> str:
     """A figure under its own heading; its panels link the tables of their numbers."""
     coded = base64.b64encode(figure_bytes(results, figure.name, "svg")).decode()
     shows = figure.shows[:1].upper() + figure.shows[1:]
@@ -166,16 +166,23 @@ def _picture(results: RunResults, figure: PaperFigure) -> str:
     tables = ", ".join(
         f'<a href="#{name}">{html.escape(ANALYSES[name].title)}</a>' for name in figure.analyses
     )
+    links = " ".join(
+        f'<a href="figures/{figure.name}.{kind}">{kind}</a>' for kind in ("png", "svg", "pdf")
+    )
     return (
         f'<section id="figure-{figure.name}"><h2>{about}</h2>'
-        f'<p class="shows">Numbers: {tables}</p><figure><img alt="{about}" '
+        f'<p class="shows">Numbers: {tables}{" · " + links if files else ""}</p>'
+        f'<figure><img alt="{about}" '
         f'src="data:image/svg+xml;base64,{coded}"></figure></section>'
     )
 
 
+_TABLE_KINDS = ("xlsx", "csv", "md", "tex")
+
+
 def _section(results: RunResults, name: str, files: bool) -> str:
     analysis, result = ANALYSES[name], results.results[name]
-    links = " ".join(f'<a href="tables/{name}.{kind}">{kind}</a>' for kind in ("csv", "md", "tex"))
+    links = " ".join(f'<a href="tables/{name}.{kind}">{kind}</a>' for kind in _TABLE_KINDS)
     return (
         f'<section id="{name}"><h2>{html.escape(analysis.title)} {_mark(results, name)}</h2>'
         f'<p class="shows">{html.escape(analysis.shows)} · <code>epilens analyse {name}</code>'
