@@ -114,7 +114,12 @@ def test_no_listed_word_is_in_the_strings_of_the_source(path):
     assert hits == []
 
 
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+PAGES = [
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "changes").glob("*.md")),
+    ROOT / "README.md",
+]
+"""The fragments in changes/ are the part of the changelog that is not released."""
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -99,7 +99,7 @@ class Tab:
 def test_run_compare_read_sign_reload_and_a_second_reader(browser, session):
     with make_review(session) as server:
         tab = Tab(browser, server.url)
-        tab.page.get_by_text("Run and read").click()
+        tab.page.get_by_text("Run, read and sign").click()
         tab.page.wait_for_selector("html[data-ready]")
         assert "a.edf: 40.0 s" in tab.text("#onsets")
         tab.run(1)

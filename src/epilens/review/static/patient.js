@@ -73,7 +73,7 @@ async function choose(number) {
   state.shown = number;
   for (const row of byId('runs').tBodies[0].rows) row.className = row.dataset.run === String(number) ? 'is-shown' : '';
   document.querySelector('.tabs').hidden = document.querySelector('.layout').hidden = false;
-  byId('page-title').textContent = `Page of run ${number}`;
+  byId('page-title').textContent = `Result of run ${number}`;
   const hidden = await isRankingHidden(code, number);
   if (hidden) { state.tab = 'read'; byId('page').removeAttribute('src'); } else byId('page').src = `run/${encodeURIComponent(code)}/${number}.html`;
   for (const name of ['page', 'compare']) byId(`tab-${name}`).disabled = hidden;

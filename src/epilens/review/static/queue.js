@@ -7,7 +7,7 @@ function describe(patient) {
   if (patient.problem) lines.push(el('span', { class: 'problem' }, patient.problem));
   if (patient.running) lines.push('running …');
   else if (patient.run) lines.push(`run ${patient.run} finished`);
-  else lines.push(patient.runs ? 'no run succeeded' : 'not run');
+  else lines.push(patient.runs ? 'no run succeeded' : 'no run yet');
   if (patient.batch && patient.batch.kind === 'failed') lines.push(el('span', { class: 'problem' }, `batch: ${patient.batch.problem}`));
   if (patient.signers.length) lines.push(`signed by ${patient.signers.map((s) => s.reader).join(', ')}`);
   else lines.push(el('strong', {}, 'awaiting review'));
@@ -19,7 +19,7 @@ function describe(patient) {
 function drawPatient(patient) {
   const cell = document.getElementById(`state-${patient.code}`);
   if (!cell) return;
-  const link = el('a', { href: `patient?${new URLSearchParams({ case: patient.code })}` }, 'Run and read');
+  const link = el('a', { href: `patient?${new URLSearchParams({ case: patient.code })}` }, 'Run, read and sign');
   let box = cell.querySelector('.state');
   if (!box) { box = el('div', { class: 'state' }); cell.append(box); }
   box.replaceChildren(...describe(patient).map((text) => el('div', {}, text)), el('div', {}, link));
