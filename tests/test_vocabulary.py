@@ -50,7 +50,7 @@ LISTED = {
 ALLOWED = (
     # Functions, and what computers do with files.
     r"(?i:called) (with|for|by|as|on|while)\b|that they call\b|(?i:call) (`|seed_dropout)|callable",
-    r"functions are called|is called (on several threads|before each rename)",
+    r"POSIX-only calls|functions are called|is called (on several threads|before each rename)",
     r"lock (is )?held|(?i:held) (while|until|from)|\bholds? the lock|lock held",
     # Names of methods, files and concepts.
     r"[Ll]ine-length[- ]spread|spreadsheet",
