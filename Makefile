@@ -25,6 +25,7 @@ help:
 
 # Stamps are written last, so an interrupted installation is done again. Python compiles a module when it is first
 # imported: most modules of the packages never are.
+unexport PYTHONDONTWRITEBYTECODE
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --no-compile -r requirements.lock
