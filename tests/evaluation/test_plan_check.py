@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from epilens.core.errors import PlanError
-from epilens.evaluation.plan_check import check_names, lacking
+from epilens.evaluation.plan_check import check_cubes, check_names, lacking
 from epilens.plan import Plan, shipped_plans
+from epilens.testing import make_cohort
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,15 @@ def test_what_is_lacking_is_said(tmp_path):
     assert "model.safetensors" in weights
     assert table.startswith("cohort.labels names")
     assert lacking(Plan()) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"montage": {"scheme": "bipolar"}}, {"filter": {"band": "none"}}, {"cohort": {"ez": "soz"}}],
+)
+def test_cubes_of_another_plan_are_refused(tmp_path, changes):
+    cohort = make_cohort(tmp_path / "cubes", patients=2)
+    check_cubes(Plan(), cohort)
+    with pytest.raises(PlanError) as raised:
+        check_cubes(Plan().override(**changes), cohort)
+    assert raised.value.code == "cubes-of-another-plan"

@@ -7,6 +7,7 @@ from pathlib import Path
 from epilens.core.errors import PlanError, did_you_mean
 from epilens.core.extras import package_error
 from epilens.evidence.descriptors import DESCRIPTORS
+from epilens.evidence.files import Cohort
 from epilens.methods import METHODS
 from epilens.networks.raw.pretrained import FILES
 from epilens.plan import Plan
@@ -23,6 +24,29 @@ def check_names(plan: Plan, who: str) -> None:
                 raise PlanError(
                     f"{who}: {kind}: expected a name of `epilens list {kind}`, found {name!r}. "
                     f"{did_you_mean(name, registry)}"
+                )
+
+
+def check_cubes(plan: Plan, cohort: Cohort) -> None:
+    """Raise an error if the cubes were described otherwise than the plan states."""
+    stated = {
+        "montage.scheme": ("montage", plan.montage.scheme),
+        "filter.band": ("band", plan.filter.band),
+        "windows.reference": ("reference", plan.windows.reference),
+    }
+    if plan.cohort.ez:
+        stated["cohort.ez"] = ("ez", plan.cohort.ez)
+    for patient in cohort:
+        attributes = cohort.attributes(patient)
+        for field, (name, value) in stated.items():
+            described = attributes.get(name, "" if name == "ez" else value)
+            if described != value:
+                raise PlanError(
+                    f"plan {plan.name}: expected cubes with {field} = {value!r}, found "
+                    f"{described or 'the default'!r} in that of {patient}. Describe the cohort "
+                    "with this plan (`epilens describe ROOT --plan PLAN --out NEW`), or change "
+                    "the plan.",
+                    code="cubes-of-another-plan",
                 )
 
 

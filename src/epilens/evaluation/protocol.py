@@ -21,6 +21,7 @@ from epilens.core.extras import require
 from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.novelty import check_apart
+from epilens.evaluation.plan_check import check_cubes
 from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, cohort_digest, place_from
 from epilens.evaluation.splits import (
     leave_one_center_out,
@@ -92,6 +93,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     require("run", "pyarrow")
     runtime = runtime or Runtime()
     methods = [METHODS[name] for name in runtime.only or plan.methods]
+    check_cubes(plan, cohort)
     members = labelled(cohort)
     split = make_split(plan, members.centers)
     out = join(runtime.out, plan.name)

@@ -25,6 +25,7 @@ from epilens.evaluation.certainty import learn_certainty
 from epilens.evaluation.execution import one_thread, open_once
 from epilens.evaluation.member_cache import FittedMember, load_member, save_member
 from epilens.evaluation.novelty import check_apart
+from epilens.evaluation.plan_check import check_cubes
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
@@ -146,6 +147,7 @@ def train(
             "evaluated (`epilens run`), but not deployed."
         )
     kind = KINDS[method]
+    check_cubes(plan, cohort)
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
     check_apart(cubes.items())
     held_out = _held_out(plan, cubes)

@@ -211,6 +211,7 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
         "reference": plan.windows.reference,
         "plan_digest": plan.digest,
         **({"reference_gap_s": gap_s} if (gap_s := plan.windows.reference_gap_s) else {}),
+        **({"ez": plan.cohort.ez} if plan.cohort.ez else {}),
     }
 
 
