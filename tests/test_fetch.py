@@ -43,12 +43,13 @@ def test_a_dataset_is_asked_for_nothing_that_it_does_not_have():
     assert patterns(DATASETS["hup"], ["HUP064"]) == ["/*.json", "/*.tsv", "sub-HUP064"]
 
 
-def test_the_size_is_said_before_the_download_starts(monkeypatch, tmp_path):
+@pytest.mark.parametrize("name", ["hup", "ds004100"])
+def test_the_size_is_said_before_the_download_starts(monkeypatch, tmp_path, name):
     told = []
     monkeypatch.setattr(module, "_ask", answer)
     download = SimpleNamespace(download=lambda **wanted: told.append(wanted))
     monkeypatch.setitem(sys.modules, "openneuro", download)
-    assert fetch("hup", tmp_path, ["HUP064"], told.append) == tmp_path
+    assert fetch(name, tmp_path, ["HUP064"], told.append) == tmp_path
     assert told[0].startswith("HUP iEEG Epilepsy Dataset 1.1.3: 0.00 GB to")
     assert told[1]["dataset"] == "ds004100"
     assert told[1]["tag"] == "1.1.3"

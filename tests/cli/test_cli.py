@@ -27,13 +27,20 @@ def test_cohort_prints_json_with_the_contract_s_fields(tiny):
     summary = json.loads(done.stdout)
     assert {"total", "centers", "patients", "excluded"} <= set(summary)
     assert summary["total"]["patients"] == 8
-    # 15, and one that is there twice: only reading the signals tells.
-    assert summary["total"]["seizures"] == 16
-    assert summary["total"]["seizures_excluded"] == 3
+    # One more is stored twice and counts once.
+    assert summary["total"]["seizures"] == 15
+    assert summary["total"]["seizures_excluded"] == 4
     assert summary["total"]["channels"] == 102
     assert summary["total"]["ez_channels"] == 25
     assert len(summary["centers"]) == 4
     assert all({"what", "where", "why"} <= set(row) for row in summary["excluded"])
+
+
+def test_the_next_step_of_cohort_repeats_its_options(tiny, tmp_path):
+    plan = tmp_path / "mine.toml"
+    plan.write_text('name = "mine"\n')
+    done = run("cohort", tiny / "south", "--plan", plan)
+    assert done.stderr.splitlines()[-1].endswith(f"south --plan {plan} --out CUBES")
 
 
 def test_cohort_prints_tables_that_fit_and_says_what_is_simulated(tiny):

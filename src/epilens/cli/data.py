@@ -122,7 +122,10 @@ def cohort(
     else:
         print_cohort(cohort_summary(parts))
     if any(part.patients for part in parts):
-        next_step("epilens describe {} --out CUBES", roots[0])
+        given = {"--dataset": dataset, "--plan": plan, "--labels": labels, "--onsets": onsets}
+        options = [part for option in given.items() if option[1] for part in option]
+        text = "epilens describe {}" + " {}" * len(options) + " --out CUBES"
+        next_step(text, roots[0], *options)
     else:
         next_step("epilens onset FILE, then epilens cohort {} --onsets TABLE", roots[0])
 

@@ -31,8 +31,12 @@ def patterns(dataset: Dataset, subjects: Sequence[str]) -> list[str] | None:
 def fetch(
     name: str, out: Path, subjects: Sequence[str] = (), say: Callable[[str], None] = print
 ) -> Path:
-    """Download a dataset (or some of its subjects) to `out`; what is there already is kept."""
-    dataset = DATASETS[name]
+    """Download a dataset (or some of its subjects) to `out`; what is there already is kept.
+
+    name : its name in `epilens list datasets`, or its accession number on OpenNeuro.
+    """
+    accessions = {row.accession: row for row in DATASETS.values() if row.accession}
+    dataset = accessions[name] if name in accessions else DATASETS[name]
     if not dataset.accession:
         public = ", ".join(row.name for row in DATASETS.values() if row.accession)
         raise DataError(f"fetch: expected a public dataset ({public}), found {name!r}.")
