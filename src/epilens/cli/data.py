@@ -123,7 +123,7 @@ def cohort(
         print_cohort(cohort_summary(parts))
     if any(part.patients for part in parts):
         given = {"--dataset": dataset, "--plan": plan, "--labels": labels, "--onsets": onsets}
-        options = [part for option in given.items() if option[1] for part in option]
+        options = [part for name, value in given.items() if value for part in (name, value)]
         text = "epilens describe {}" + " {}" * len(options) + " --out CUBES"
         next_step(text, roots[0], *options)
     else:
