@@ -401,8 +401,8 @@ def test_what_the_reader_warns_about_is_noted(tmp_path):
     path.write_bytes(whole[: len(whole) * 7 // 8])
     recordings = read_bids(root)
     assert len(list(recordings)) == 1
-    [why] = whys(recordings, what="run", effect="noted")
-    assert "the length of the file does not match its header" in why
+    reasons = whys(recordings, what="run", effect="noted")
+    assert "the reader warned: the length of the file does not match its header" in reasons
 
 
 def test_the_second_channel_of_a_name_is_left_out(tmp_path):
