@@ -151,5 +151,5 @@ def test_a_damaged_cube_of_another_dataset_is_named_and_stops_nobody(cubes, part
 def test_a_cube_that_would_mislead_is_named_before_it_is_used(cubes, tmp_path, damage, why):
     copy = shutil.copytree(cubes, tmp_path / "cubes")
     DAMAGES[damage](copy)
-    with pytest.raises(DamagedError, match=rf"sub-N01.*found a damaged one \({why}\). Heal it"):
+    with pytest.raises(DamagedError, match=rf"sub-N01.*found a damaged one \({why}\). Repair it"):
         labelled(open_cohort(copy))

@@ -622,7 +622,7 @@ def test_the_cache_is_listed_and_cleared(monkeypatch, capsys):
     rows = {row["store"]: row["not yet sent"] for row in json.loads(capsys.readouterr().out)}
     assert rows == {URL: "no", "memory://bucket/killed": "yes"}
     assert command("cache", "--clear") == 0
-    assert "kept: 1 in use or with work that was not sent" in capsys.readouterr().err
+    assert "1 not removed: in use, or with results that were not" in capsys.readouterr().err
     assert [folder.url for folder in cached_stores()] == ["memory://bucket/killed"]
     assert command("cache", "--clear", "--force") == 0
     assert cached_stores() == []

@@ -75,7 +75,7 @@ def network_of(name, checkpoints):
 @pytest.mark.parametrize("name", BOTH)
 def test_the_row_says_what_it_needs(name):
     method = METHODS[name]
-    assert method.requires == ("transformers",)
+    assert method.requires == ("torch", "transformers")
     assert method.pretrained == FOLDERS[name]
     assert (method.input, method.sections) == ("traces", ("baselines", "traces"))
 

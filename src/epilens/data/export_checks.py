@@ -20,7 +20,8 @@ _STEP_DB = 25.0
 _LOWEST_HZ, _HIGHEST_SHARE = 15.0, 0.17
 """Limits of the search; recorders themselves filter from about 0.4 of the rate on."""
 _SLOW_HZ = ((1.5, 3.5), (15.0, 25.0))
-"""Tissue is far larger in the first band; if it is smaller, the recording was filtered."""
+_LESS_SLOW_DB = 3.0
+"""Tissue is far larger in the first band; if it is smaller by this much, it was filtered."""
 _GAIN_S, _GAIN_DB, _EVEN_DB, _GAIN_HZ = 15.0, 9.0, 6.0, 220.0
 """Seconds before and after onset that are compared, least rise, its range over bands, least rate.
 Of 204 contacts of simulated seizures none is within the limits; of the same contacts with a gain of
@@ -98,7 +99,7 @@ def _filtered(signal: NDArray[np.float32], fs: float) -> list[str]:
     level = np.log10(np.maximum(np.median(power.mean(axis=1), axis=0), 1e-12)) * 10
     step = length / fs  # bins per Hz
     slow, faster = (np.median(level[round(a * step) : round(b * step)]) for a, b in _SLOW_HZ)
-    if slow < faster:
+    if slow < faster - _LESS_SLOW_DB:
         return ["the recording contains almost nothing slow (1.5-3 Hz), as if it had been filtered"]
     for hz in np.arange(_LOWEST_HZ, _HIGHEST_SHARE * fs, 5.0):
         low = np.median(level[round(hz * step) : round(1.15 * hz * step)])
