@@ -62,7 +62,7 @@ def not_a_recording(content: bytes) -> Prepare:
 
 
 def folder_with_damage(folder: Path) -> list[str]:
-    """A folder for `onset` with one file that is no recording."""
+    """A folder for `onset` with one file that is not a recording."""
     write_all(folder, {})
     (folder / "seizure1.edf").write_bytes(b"0" * 400)
     return [str(folder)]

@@ -62,7 +62,8 @@ EXAMPLES = [line for command in COMMANDS.values() for line in (command.epilog or
 def test_an_example_can_be_parsed(example):
     words = shlex.split(example)
     name = max((n for n in VERBS if words[: len(n.split())] == n.split()), key=len)
-    VERBS[name].make_context(name, words[len(name.split()) :])
+    context = VERBS[name].make_context(name, words[len(name.split()) :])
+    assert not context.args  # nothing was left over
 
 
 def listing(kind, width):

@@ -61,7 +61,7 @@ def test_entries_that_mean_nothing_are_refused(tree, entry, why):
 
 
 def test_a_plan_refuses_a_name_without_its_patient():
-    with pytest.raises(PlanError, match="keep"):
+    with pytest.raises(PlanError, match=r"keep\.0: .*expected PATIENT:CHANNEL, such as 01:RA5"):
         Plan().override(quality={"keep": ["A3"]})
 
 

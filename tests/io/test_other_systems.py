@@ -129,11 +129,15 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
 
 
 def test_settings_of_another_c_library_are_left_alone(monkeypatch):
+    asked = []
+
     def no_library(name):
+        asked.append(name)
         raise TypeError("argument of type 'NoneType' is not iterable")  # as on Windows
 
     monkeypatch.setattr(local.ctypes, "CDLL", no_library)
     local.reuse_memory.__wrapped__()
+    assert asked == [None]
 
 
 def test_free_memory_is_not_limited_where_the_system_does_not_say(monkeypatch):

@@ -298,9 +298,9 @@ def test_a_killed_server_loses_at_most_the_last_click(browser, recording, sessio
     assert kept(session)[2] == {}
     tab.page.close()
     again.send_signal(signal.SIGINT)
-    _, told = again.communicate(timeout=600)
+    _, errors = again.communicate(timeout=600)
     sentence = "Open this address in a browser on this computer (Ctrl-C stops the server):"
-    assert told.splitlines() == [sentence]
+    assert errors.splitlines() == [sentence]
 
 
 def test_a_run_of_bids_on_a_phone(browser, tiny, tmp_path):

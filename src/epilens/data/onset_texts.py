@@ -176,7 +176,7 @@ def _without_contacts(text: str) -> tuple[str, bool]:
     if match is None or not all(map(_may_be_shaft, re.findall(r"[a-z]+", match[1]))):
         return text, False
     if _SLEEP_STAGE.fullmatch(match[1]) or max(map(int, re.findall(r"\d+", match[1]))) > 256:
-        return "not " + text, False  # a stage, or P300: it begins, but it is no seizure
+        return "not " + text, False  # a sleep stage or P300 begins: not a seizure
     return "? " * ("?" in match[0]) + plain[match.end() :], True
 
 

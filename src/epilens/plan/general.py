@@ -17,6 +17,7 @@ from epilens.plan.section import (
     Hertz,
     Length,
     Microvolts,
+    PatientChannel,
     Seconds,
     Section,
     Seed,
@@ -65,7 +66,7 @@ class QualityPlan(Section):
     """A channel with more than this share of samples stuck at its extremes is clipped."""
     scale_ratio: Annotated[float, Field(gt=1)] = 100.0
     """A channel this many times larger or smaller than the run's median is out of scale."""
-    keep: tuple[Annotated[str, Field(pattern=r"^[^:]+:.+$")], ...] = ()
+    keep: tuple[PatientChannel, ...] = ()
     """Channels that are used although the checks of their signal exclude them, as
     `PATIENT:CHANNEL`."""
 

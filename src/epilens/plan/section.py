@@ -35,6 +35,16 @@ def _plain_word(text: str) -> str:
 
 
 PlainWord = Annotated[str, AfterValidator(_plain_word)]
+
+
+def _patient_channel(text: str) -> str:
+    patient, _, channel = text.partition(":")
+    if not patient.strip() or not channel.strip():
+        raise ValueError(f"expected PATIENT:CHANNEL, such as 01:RA5, found {shorten(text)}")
+    return text
+
+
+PatientChannel = Annotated[str, AfterValidator(_patient_channel)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What every generator of random numbers takes."""
 Length = Annotated[float, Field(ge=0.01, le=86_400)]
