@@ -279,8 +279,9 @@ def _first_problem(model: type[BaseModel], error: ValidationError, prefix: str =
     *parents, key = problem["loc"] or ("plan",)
     where = prefix + ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
-        given = "" if problem["type"] == "value_error" else f"; found {shorten(problem['input'])}"
-        return f"{where}: {problem['msg']}{given}. Correct this value."
+        own = problem["type"] == "value_error"  # of a validator here: it states what it found
+        text = str(cause) if own else f"{problem['msg']}; found {shorten(problem['input'])}"
+        return f"{where}: {text}. Correct this value."
     for parent in parents:
         section = model.model_fields[str(parent)].annotation
         assert isinstance(section, type)
