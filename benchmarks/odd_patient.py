@@ -28,20 +28,6 @@ VICTIM = "RA5"
 
 
 @dataclass(frozen=True)
-class OddInput:
-    """An input, and what must be said about it."""
-
-    name: str
-    prepare: Callable[[Path], Sequence[str]]
-    """Writes files into a folder; returns the arguments of the command line."""
-    says: str = ""
-    """Pattern of what must be reported; empty: the top five stay, and nothing need be said."""
-    item: str = ""
-    """Of the list of defects that the input reproduces."""
-    verb: str = "localize"
-
-
-@dataclass(frozen=True)
 class Seizure:
     """One recorded seizure, and how its file is written."""
 
@@ -65,12 +51,6 @@ class Seizure:
     def sample(self, from_onset_s: float) -> int:
         """Sample at a time from onset."""
         return round((self.onset_s + from_onset_s) * self.rate_hz)
-
-    def changed(self, change: Callable[[Signal], object]) -> Seizure:
-        """With a signal that a function changes in place."""
-        signal = self.signal.copy()
-        change(signal)
-        return replace(self, signal=signal)
 
 
 @cache
@@ -132,12 +112,10 @@ def write_fif(path: Path, seizure: Seizure) -> Path:
     return path
 
 
-def write_all(
-    folder: Path, edits: Mapping[int, Edit] | Edit, writer=write_edf, count: int = 3
-) -> list[str]:
+def write_all(folder: Path, edits: Mapping[int, Edit] | Edit, writer=write_edf) -> list[str]:
     """The seizures as files, changed by one function or by one function per seizure."""
     files = []
-    for i, seizure in enumerate(clean_seizures()[:count]):
+    for i, seizure in enumerate(clean_seizures()):
         edit = edits.get(i, _as_it_is) if isinstance(edits, Mapping) else edits
         suffix = ".edf" if writer is write_edf else "_ieeg.fif"
         files.append(str(writer(folder / f"seizure{i + 1}{suffix}", edit(seizure))))
@@ -182,7 +160,6 @@ def write_bids(
     root: Path,
     recording: Mapping[str, object] | None = None,
     channels: Mapping[str, object] | None = None,
-    edit: Edit = _as_it_is,
 ) -> Path:
     """A BIDS dataset of the patient; sidecars can state other values. Returns its folder."""
     folder = root / "sub-01" / "ieeg"
@@ -191,7 +168,6 @@ def write_bids(
     (root / "dataset_description.json").write_text(json.dumps(about), encoding="utf-8")
     for i, seizure in enumerate(clean_seizures()):
         stem = folder / f"sub-01_task-ictal_run-0{i + 1}"
-        seizure = edit(seizure)
         write_edf(Path(f"{stem}_ieeg.edf"), seizure)
         sidecar = {"SamplingFrequency": RATE_HZ, "PowerLineFrequency": 60, **(recording or {})}
         Path(f"{stem}_ieeg.json").write_text(json.dumps(sidecar), encoding="utf-8")

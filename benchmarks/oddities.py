@@ -22,7 +22,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from benchmarks.odd_patient import OddInput
+from benchmarks.odd_inputs import CLEAN, INPUTS, OddInput
 from benchmarks.timing import row
 from epilens.cli import main
 from epilens.data.contacts import contact_of
@@ -129,8 +129,6 @@ def _shown(html: str) -> str:
 
 def judge(inputs: Sequence[OddInput], folder: Path, tell: Callable[[str], object]) -> list[Verdict]:
     """Verdicts of all inputs; the clean recordings come first."""
-    from benchmarks.odd_signals import CLEAN
-
     clean = _ask_in(CLEAN, folder)
     verdicts = []
     for odd in inputs:
@@ -162,8 +160,6 @@ def _line(verdict: Verdict) -> str:
 
 def measure(*words: str) -> list[dict[str, Any]]:
     """Run the inputs whose names contain a word, or all; rows count verdicts."""
-    from benchmarks.odd_inputs import INPUTS
-
     chosen = [odd for odd in INPUTS if not words or any(word in odd.name for word in words)]
     with tempfile.TemporaryDirectory() as folder:
         verdicts = judge(chosen, Path(folder), lambda line: print(line, flush=True))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from benchmarks.odd_inputs import INPUTS
-from benchmarks.odd_patient import OddInput
+from benchmarks.odd_inputs import INPUTS, OddInput
 from benchmarks.oddities import Answer, Verdict, judge
 
 REDUCED = (
