@@ -10,8 +10,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import edfio
 import numpy as np
+import openpyxl
 import pandas as pd
+import pybv
+import torch
+
+from epilens.data.contacts import expand_contacts, match_list, shaft_names
+from epilens.data.datasets import recognise
+from epilens.data.labels import LabelTable
+from epilens.data.non_contacts import not_contacts
+from epilens.data.onset import Event, find_onset
+from epilens.data.positions import read_positions
+from epilens.data.readers import open_reader
+from epilens.data.readers.mne_reader import open_mne
+from epilens.data.runs import events_of, good_channels, read_onsets
+from epilens.data.tables import read_json, read_table
+from epilens.data.workbook import read_sheet
+from epilens.evaluation.certainty import Certainty
+from epilens.evaluation.ledger import read_ledger, write_ledger
+from epilens.evaluation.splits import read_split
+from epilens.evidence.contact_table import PLACES, TERMS
+from epilens.evidence.files import open_cube, save
+from epilens.evidence.zip_store import attributes_of
+from epilens.networks.card import card
+from epilens.networks.lens import Lens
+from epilens.networks.model import Member, Model, open_model, read_model_json, save_model, sign
+from epilens.networks.released import import_released
+from epilens.plan import PAPER_NINE, Plan
+from epilens.testing import make_cube
 
 
 @dataclass(frozen=True)
@@ -20,8 +48,8 @@ class Reader:
 
     name: str
     file: str
-    valid: Callable[[Path], list[bytes]]
-    """Makes valid inputs, in a folder for whatever it needs."""
+    valid: list[bytes] | Callable[[Path], list[bytes]]
+    """Valid inputs; a function makes them in a folder for whatever it needs."""
     read: Callable[[Path], object]
     share: float = 1.0
 
@@ -40,87 +68,41 @@ SPLIT = [
     b"patient,fold,partition\nsub-1,0,fit\nsub-2,0,validation\nsub-3,0,test\nsub-2,1,fit\n"
     b"sub-3,1,validation\nsub-1,1,test\nsub-3,2,fit\nsub-1,2,validation\nsub-2,2,test\n",
 ]
+CENTERS = {f"sub-{i}": "c" for i in (1, 2, 3)}
 JSON = [b'{"Name": "x", "SamplingFrequency": 200, "GeneratedBy": [{"Name": "y"}], "a": [1, {}]}']
 TEXTS = [b"eeg onset", b"definite sz onset L temporal", b"Sz 2P", b"1st change TT1-6", b"no onset"]
 LISTS = [b"TT1-6; PST1-4: AST1-2", "A’1–4, B1 to 3 and 5".encode(), b"LF 01-Ref, EEG G12", b"a1 A1"]
+PLANS = [Plan().to_toml().encode(), b'name = "x"\nseeds = [1]\n[windows]\nlength_s = 2.0\n']
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace")
 
 
 def _table(path: Path) -> object:
-    from epilens.data.runs import good_channels
-    from epilens.data.tables import read_table
-
     table = read_table(path)
     return good_channels(table, "sub-1", "run") if {"name", "type"} <= set(table) else None
 
 
-def _events(path: Path) -> object:
-    from epilens.data.onset import find_onset
-    from epilens.data.runs import events_of
-    from epilens.data.tables import read_table
-
-    return find_onset(events_of(read_table(path)))
-
-
-def _text(path: Path) -> object:
-    from epilens.data.onset import Event, find_onset
-
-    return find_onset([Event(1.0, path.read_bytes().decode("utf-8", "replace"))])
-
-
 def _contacts(path: Path) -> object:
-    from epilens.data.contacts import expand_contacts, match_list, shaft_names
-    from epilens.data.non_contacts import not_contacts
-
-    text = path.read_bytes().decode("utf-8", "replace")
-    names = text.split(",")
+    names = _text(path).split(",")
     not_contacts(names)
-    return match_list(expand_contacts(text, shaft_names(names)), names)
+    return match_list(expand_contacts(_text(path), shaft_names(names)), names)
 
 
 def _json(path: Path) -> object:
-    from epilens.data.datasets import recognise
-    from epilens.data.positions import read_positions
-    from epilens.data.tables import read_json
-
     tree = read_json(path)
     table = pd.DataFrame({"name": ["A1"], "x": ["1"], "y": ["1"], "z": ["900"]})
     return recognise(tree), read_positions(table, tree, "sub-1")
 
 
-def _labels(path: Path) -> object:
-    from epilens.data.labels import LabelTable
-
-    return LabelTable(path).patients()
-
-
-def _onsets(path: Path) -> object:
-    from epilens.data.runs import read_onsets
-
-    return read_onsets(path)
-
-
-def _split(path: Path) -> object:
-    from epilens.evaluation.splits import read_split
-
-    return read_split(path, {f"sub-{i}": "c" for i in (1, 2, 3)})
-
-
-def _sheet(path: Path) -> object:
-    from epilens.data.workbook import read_sheet
-
-    return read_sheet(path, "sheet")
-
-
 def _sheets(folder: Path) -> list[bytes]:
-    import openpyxl
-
     book = openpyxl.Workbook()
     for cells in (("dataset_id", "soz_contacts"), ("pt1", "TT1-6"), ("pt2", 3)):
         book.active.append(cells)
-    packed = io.BytesIO()
+    packed, stored = io.BytesIO(), io.BytesIO()
     book.save(packed)
     # Stored, so that damage reaches the XML and not only the packing.
-    stored = io.BytesIO()
     with zipfile.ZipFile(packed) as old, zipfile.ZipFile(stored, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
@@ -128,9 +110,6 @@ def _sheets(folder: Path) -> list[bytes]:
 
 
 def _recording(path: Path) -> object:
-    from epilens.data.readers import open_reader
-    from epilens.data.readers.mne_reader import open_mne
-
     for opened in (open_reader, open_mne):  # of an excerpt, and of the whole
         reader = opened(path)
         reader.annotations()
@@ -140,46 +119,23 @@ def _recording(path: Path) -> object:
 
 
 def _edfs(folder: Path) -> list[bytes]:
-    import edfio
-
-    rng = np.random.default_rng(0)
+    rng, file = np.random.default_rng(0), folder / "valid.edf"
     signals = [
         edfio.EdfSignal(rng.normal(size=400), 100, label=n, physical_dimension="uV")
         for n in ("A1", "A2", "EEG B 01-Ref")
     ]
-    file = folder / "valid.edf"
     edfio.Edf(signals, annotations=[edfio.EdfAnnotation(1, 0, "sz onset")]).write(file)
     return [file.read_bytes()]
 
 
 def _headers(folder: Path) -> list[bytes]:
-    import pybv
-
-    data = np.zeros((3, 400))
-    pybv.write_brainvision(
-        data=data, sfreq=100, ch_names=["A1", "A2", "B1"], fname_base="x", folder_out=folder
-    )
+    about = {"sfreq": 100, "ch_names": ["A1", "A2", "B1"], "fname_base": "x"}
+    pybv.write_brainvision(data=np.zeros((3, 400)), folder_out=folder, **about)
     return [(folder / "x.vhdr").read_bytes()]
 
 
-def _plan(path: Path) -> object:
-    from epilens.plan import Plan
-
-    return Plan.load(path).digest
-
-
-def _plans(folder: Path) -> list[bytes]:
-    from epilens.plan import Plan
-
-    return [Plan().to_toml().encode(), b'name = "x"\nseeds = [1]\n[windows]\nlength_s = 2.0\n']
-
-
 def _model(path: Path) -> object:
-    """Signed anew, so that what is behind the signature is reached."""
-    from epilens.evaluation.certainty import Certainty
-    from epilens.networks.card import card
-    from epilens.networks.model import open_model, read_model_json, sign
-
+    """Signed again, so that what is behind the signature is reached."""
     try:
         tree = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
@@ -192,11 +148,6 @@ def _model(path: Path) -> object:
 
 
 def _models(folder: Path) -> list[bytes]:
-    from epilens.evidence.contact_table import PLACES, TERMS
-    from epilens.networks.lens import Lens
-    from epilens.networks.model import Member, Model, save_model
-    from epilens.plan import PAPER_NINE
-
     shape = (len(PLACES), len(TERMS), len(PAPER_NINE))
     about = {"source": "x", "cohort": {"patients": 3}, "notes": ["n"]}
     assurance = {
@@ -211,15 +162,7 @@ def _models(folder: Path) -> list[bytes]:
     return [(folder / "model.json").read_bytes()]
 
 
-def _checkpoint(path: Path) -> object:
-    from epilens.networks.released import import_released
-
-    return import_released([path])
-
-
 def _checkpoints(folder: Path) -> list[bytes]:
-    import torch
-
     file = io.BytesIO()
     fields = {"branch": "prq", "seed": 1, "outer_fold": 0, "quantile": 0.1}
     numbers = {f"standardizer_{w}": np.ones(36, np.float32) for w in ("mean", "scale")}
@@ -227,58 +170,39 @@ def _checkpoints(folder: Path) -> list[bytes]:
     return [file.getvalue()]
 
 
-def _ledger(path: Path) -> object:
-    from epilens.evaluation.ledger import read_ledger
-
-    return read_ledger(path)
-
-
 def _ledgers(folder: Path) -> list[bytes]:
-    from epilens.evaluation.ledger import write_ledger
-
     rows = {"method": "m", "seed": 1, "fold": "0", "partition": "test", "center": "c"}
     frame = pd.DataFrame({"patient": ["a", "a", "b"], "channel": ["1", "2", "1"]}).assign(**rows)
     frame = frame.assign(is_ez=[True, False, True], p_nez=[0.1, 0.2, 0.3], threshold=0.5)
     return [write_ledger(frame, folder / "valid.parquet").read_bytes()]
 
 
-def _cube(path: Path) -> object:
-    from epilens.evidence.files import open_cube
-    from epilens.evidence.zip_store import attributes_of
-
-    attributes_of(path)
-    return open_cube(path)
-
-
 def _cubes(folder: Path) -> list[bytes]:
-    from epilens.evidence.files import save
-    from epilens.testing import make_cube
-
     cube = make_cube(seizures=1, channels=3, fs=128.0)
     return [save(cube, folder / "valid.zarr.zip").read_bytes()]
 
 
 READERS = (
-    Reader("channels.tsv", "x.tsv", lambda _: TSV, _table, 3),
-    Reader("events.tsv", "x.tsv", lambda _: EVENTS, _events, 3),
-    Reader("onset texts", "x.txt", lambda _: TEXTS, _text, 8),
-    Reader("contact lists", "x.txt", lambda _: LISTS, _contacts, 8),
-    Reader("sidecars (JSON)", "x.json", lambda _: JSON, _json, 3),
-    Reader("labels (CSV)", "x.csv", lambda _: LABELS, _labels, 3),
-    Reader("onsets (TSV)", "x.tsv", lambda _: ONSETS, _onsets, 3),
-    Reader("splits (CSV)", "x.csv", lambda _: SPLIT, _split, 1),
-    Reader("clinical sheets (xlsx)", "x.xlsx", _sheets, _sheet, 0.3),
+    Reader("channels.tsv", "x.tsv", TSV, _table, 3),
+    Reader("events.tsv", "x.tsv", EVENTS, lambda p: find_onset(events_of(read_table(p))), 3),
+    Reader("onset texts", "x.txt", TEXTS, lambda p: find_onset([Event(1.0, _text(p))]), 8),
+    Reader("contact lists", "x.txt", LISTS, _contacts, 8),
+    Reader("sidecars (JSON)", "x.json", JSON, _json, 3),
+    Reader("labels (CSV)", "x.csv", LABELS, lambda p: LabelTable(p).patients(), 3),
+    Reader("onsets (TSV)", "x.tsv", ONSETS, read_onsets, 3),
+    Reader("splits (CSV)", "x.csv", SPLIT, lambda p: read_split(p, CENTERS), 1),
+    Reader("clinical sheets (xlsx)", "x.xlsx", _sheets, lambda p: read_sheet(p, "sheet"), 0.3),
     Reader("EDF", "x.edf", _edfs, _recording, 0.3),
     Reader("BrainVision headers", "x.vhdr", _headers, _recording, 0.3),
-    Reader("plans (TOML)", "x.toml", _plans, _plan, 1.5),
+    Reader("plans (TOML)", "x.toml", PLANS, lambda p: Plan.load(p).digest, 1.5),
     Reader("model.json, signed", "model.json", _models, _model, 1.5),
-    Reader("checkpoints", "x.pt", _checkpoints, _checkpoint, 0.5),
-    Reader("ledgers (parquet)", "x.parquet", _ledgers, _ledger, 0.3),
-    Reader("cubes (zip)", "x.zarr.zip", _cubes, _cube, 0.1),
+    Reader("checkpoints", "x.pt", _checkpoints, lambda p: import_released([p]), 0.5),
+    Reader("ledgers (parquet)", "x.parquet", _ledgers, read_ledger, 0.3),
+    Reader("cubes (zip)", "x.zarr.zip", _cubes, lambda p: (attributes_of(p), open_cube(p)), 0.1),
 )
 
 
 def prepared(reader: Reader) -> tuple[list[bytes], Path]:
     """Valid inputs, and the file to put damaged ones into."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    return reader.valid(folder), folder / reader.file
+    return reader.valid(folder) if callable(reader.valid) else reader.valid, folder / reader.file

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.onset import _recording
+from benchmarks.onset import recording_of
 from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
 from epilens.core.progress import Progress
@@ -82,7 +82,7 @@ def _of_patient(patient: SimulatedPatient) -> Iterator[Checked]:
     for run in patient.runs:
         if run.oddity:
             continue
-        whole = _recording(patient, patient.signal(run)[good], run.fs)
+        whole = recording_of(patient, patient.signal(run)[good], run.fs)
         for shift_s in (*SHIFTS_S, None):
             given_s = run.onset_s - run.lead_s + (run.lead_s if shift_s is None else shift_s)
             request = Request(patient=[around(whole, given_s)], model="line-length-change")

@@ -2,19 +2,17 @@
 
 `python -m benchmarks scale [SHAPE [COHORT [WORKERS…]]]` (default: demo; `paper` takes a quarter of
 an hour) describes a simulated cohort and runs cells on processes and on a Dask cluster of this
-machine, measures what a task costs beside its work, and simulates a scheduler with 1,000 workers
-that hands out 10⁶ tasks of the measured lengths, to check the estimate on paper. COHORT is one of
-that shape that is there already; WORKERS (1 2 4) begin with 1 2.
+machine, measures what a task costs in addition to its work, and estimates the time of 10⁶ patients
+on 1,000 workers (a simulated scheduler agreed: docs/developer/performance.md). COHORT is one of
+that shape that exists; WORKERS (1 2 4) begin with 1 2.
 """
 
 from __future__ import annotations
 
-import heapq
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import neg
 from pathlib import Path
 from typing import Any
@@ -41,19 +39,6 @@ CELLS = Plan(name="cells", seeds=(1,), methods=("prq", "lens")).override(
     splits={"folds": 5}, training={"epochs": 3, "least_epochs": 1}
 )
 """Cells of both families; the networks' are shortened."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What was measured of one patient or task."""
-
-    lengths_s: NDArray[np.float64]
-    """Processor time of describing each patient."""
-    task_s: float
-    """What handing out a task costs, all workers waiting."""
-    signal_bytes: float
-    cube_bytes: float
-    """Of a patient, in the mean."""
 
 
 def measure(shape: str = "demo", cohort: str = "", *workers: str) -> list[dict[str, Any]]:
@@ -83,8 +68,7 @@ def measure(shape: str = "demo", cohort: str = "", *workers: str) -> list[dict[s
     overhead = {where: task_cost(where) for where in ("processes", "cluster")}
     for where, seconds in overhead.items():
         rows.append(row(f"{where}: a task beside its work", 1000 * seconds, "ms"))
-    costs = Costs(lengths, overhead["cluster"], signals, cubes)
-    return rows + on_paper(costs) + checked(costs)
+    return rows + estimated(lengths, overhead["cluster"], signals, cubes)
 
 
 def patient_lengths(parts: Sequence[Recordings], out: Path) -> NDArray[np.float64]:
@@ -170,76 +154,23 @@ def task_cost(where: str) -> float:
         return max(taken(TASKS + 2) - few, 0.0) / TASKS
 
 
-def on_paper(costs: Costs) -> list[dict[str, Any]]:
-    """10⁶ patients on 1,000 workers: work, scheduler, store. The longest of them is the time."""
-    work_s = PATIENTS * costs.lengths_s.mean()
-    return [
-        row("10⁶ patients: describe", work_s / 3600, "core-h"),
-        row("10⁶ patients: signals", PATIENTS * costs.signal_bytes / 1e12, "TB"),
-        row("10⁶ patients: cubes", PATIENTS * costs.cube_bytes / 1e12, "TB"),
-        row("10⁶ patients: 1,000 workers, their work alone", work_s / MANY / 3600, "h"),
-        row("10⁶ patients: one scheduler, its part alone", PATIENTS * costs.task_s / 3600, "h"),
-        row(
-            "10⁶ patients: reading, while 1,000 workers are busy",
-            MANY * costs.signal_bytes / costs.lengths_s.mean() / 1e9,
-            "GB/s",
-        ),
-        row("10⁶ patients: estimate on paper", paper_estimate(costs) / 3600, "h"),
-    ]
+def estimated(
+    lengths_s: NDArray[np.float64], task_s: float, signal_bytes: float, cube_bytes: float
+) -> list[dict[str, Any]]:
+    """10⁶ patients on 1,000 workers: work, scheduler, store; the longest of them is the time.
 
-
-def paper_estimate(costs: Costs, batch: int = 1) -> float:
-    """Seconds: workers or scheduler, whichever is slower; the other hides behind it."""
-    workers = PATIENTS * costs.lengths_s.mean() / MANY
-    return max(workers, PATIENTS / batch * costs.task_s) + batch * costs.lengths_s.max()
-
-
-def checked(costs: Costs) -> list[dict[str, Any]]:
-    """The estimate beside a simulated day of the scheduler, patients alone and ten in a task."""
-    rows = []
-    for batch in (1, 10):
-        simulated = simulated_s(costs, PATIENTS, MANY, batch)
-        what = "one patient a task" if batch == 1 else f"{batch} patients a task"
-        rows += [
-            row(f"10⁶ patients, {what}: simulated scheduler", simulated["seconds"] / 3600, "h"),
-            row(f"10⁶ patients, {what}: workers busy", 100 * simulated["busy"], "%"),
-            row(
-                f"10⁶ patients, {what}: simulated over paper",
-                simulated["seconds"] / paper_estimate(costs, batch),
-            ),
-        ]
-    lossy = simulated_s(costs, PATIENTS, MANY, 10, lifetime_s=3300.0)
-    rows.append(row("… and workers that end after 55 ± 4 min: work lost", 100 * lossy["lost"], "%"))
-    return rows
-
-
-def simulated_s(
-    costs: Costs, tasks: int, workers: int, batch: int = 1, lifetime_s: float = float("inf")
-) -> dict[str, float]:
-    """A scheduler that hands out one task after the other to whoever is free first.
-
-    It is busy for `task_s` with each. A worker whose life ends in the middle of a task loses it;
-    the task is handed out again, and a new worker takes the place at once.
+    lengths_s : of each patient. task_s : of handing out a task. Bytes are those of a patient.
     """
-    draw = np.random.default_rng(0)
-    count = -(-tasks // batch)
-    lengths = draw.choice(costs.lengths_s, (count, batch)).sum(axis=1)
-    ends = [(0.0, worker) for worker in range(workers)]
-    alive_until = lifetime_s + draw.uniform(-240.0, 240.0, workers)
-    scheduler = work = lost = finish = 0.0
-    waiting = lengths[::-1].tolist()
-    while waiting:
-        free, worker = heapq.heappop(ends)
-        scheduler = max(scheduler, free) + costs.task_s
-        length, stop = waiting.pop(), scheduler
-        if scheduler + length > alive_until[worker]:
-            stop = max(alive_until[worker], scheduler)
-            lost += stop - scheduler
-            alive_until[worker] = stop + lifetime_s + draw.uniform(-240.0, 240.0)
-            waiting.append(length)
-        else:
-            stop = scheduler + length
-            work += length
-        finish = max(finish, stop)
-        heapq.heappush(ends, (stop, worker))
-    return {"seconds": finish, "busy": work / (workers * finish), "lost": lost / work}
+    work_s, what = PATIENTS * lengths_s.mean(), "10⁶ patients"
+    rows = [
+        row(f"{what}: describe", work_s / 3600, "core-h"),
+        row(f"{what}: signals", PATIENTS * signal_bytes / 1e12, "TB"),
+        row(f"{what}: cubes", PATIENTS * cube_bytes / 1e12, "TB"),
+        row(f"{what}: 1,000 workers, their work alone", work_s / MANY / 3600, "h"),
+        row(f"{what}: one scheduler, its part alone", PATIENTS * task_s / 3600, "h"),
+        row(f"{what}: reading", MANY * signal_bytes / lengths_s.mean() / 1e9, "GB/s"),
+    ]
+    for batch in (1, 10):  # workers or scheduler, whichever is slower: the other is hidden by it
+        slowest = max(work_s / MANY, PATIENTS / batch * task_s) + batch * lengths_s.max()
+        rows.append(row(f"{what}, {batch} in a task: estimate on paper", slowest / 3600, "h"))
+    return rows

@@ -1,9 +1,10 @@
 """The simulated cohort against measurements of recorded seizures.
 
-Three cohorts of the shape `paper` are written. The contact features of the ECoG-like center are
-computed from its files and compared with the onset zone that its clinicians annotate, as recorded
-ones were. Training-free scores are tested in the same center against the same annotation, and on
-control segments that end before the seizure. Trained methods are not looked at (`cohort_results`).
+`python -m benchmarks simulation [SEED…]` writes cohorts of the shape `paper`. The contact features
+of the ECoG-like center are computed from its files and compared with the onset zone that its
+clinicians annotate, as recorded ones were. Training-free scores are tested in the same center
+against the same annotation, and on control segments that end before the seizure. Trained methods
+are not looked at (`cohort_results`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
-from benchmarks.calibration import energy_ratio_rise, moments, targets
-from benchmarks.seizure_features import auroc
+from benchmarks.seizure_features import auroc, energy_ratio_rise, moments, targets
 from benchmarks.timing import row
 from epilens.data.bids import read_bids
 from epilens.data.contacts import parse_contact
-from epilens.data.recording import Recording
 from epilens.evidence.contact_features import FEATURES, contact_features
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
@@ -76,50 +76,40 @@ def features_of_files(root: Path, name: str, zone: str = "is_soz") -> pd.DataFra
     return pd.concat(frames, ignore_index=True)
 
 
-def drawn_recordings(
-    patient: SimulatedPatient, name: str, fs: float, ez: np.ndarray, earlier_s: float = 0.0
-) -> list[Recording]:
-    """All seizures and good channels of a patient in memory, at one rate.
+def in_memory(patient: SimulatedPatient, earlier_s: float) -> xr.Dataset:
+    """Cube and signals of a patient at one rate; onset `earlier_s` before the annotated one.
 
-    ez : mask over the contacts of the implant. earlier_s : onset so long before the annotated one,
-    and then nothing of the seizure, which can begin some seconds before its mark.
+    A control segment (`earlier_s`) has nothing of the seizure, which can begin before its mark.
     """
     good = np.flatnonzero(patient.implant.good)
     parts = []
-    for known in patient.runs:
-        if known.oddity:
+    for run in patient.runs:
+        if run.oddity:
             continue
-        drawn = replace(known, fs=fs, lacks=())
-        signal = patient.signal(drawn)[good]
+        run = replace(run, fs=RATE_HZ, lacks=())
+        signal = patient.signal(run)[good]
         if earlier_s:
-            signal = signal[:, : round((drawn.onset_s - max(drawn.lead_s, 0.0)) * fs)]
+            signal = signal[:, : round((run.onset_s - max(run.lead_s, 0.0)) * RATE_HZ)]
         parts.append(
             make_recording(
-                name,
-                f"run-{drawn.number:02d}",
-                fs,
+                patient.name,
+                f"run-{run.number:02d}",
+                RATE_HZ,
                 [patient.implant.names[i] for i in good],
-                start_s=earlier_s - drawn.onset_s,
+                start_s=earlier_s - run.onset_s,
                 signal=signal,
-                is_ez=tuple(map(bool, ez[good])),
+                is_ez=tuple(map(bool, patient.zones.soz[good])),
                 mains_hz=float(patient.center.mains_hz),
             )
         )
-    return parts
-
-
-def in_memory(patient: SimulatedPatient, earlier_s: float) -> Any:
-    """Cube and signals of a patient; onset `earlier_s` before the annotated one."""
-    plan = Plan()
-    parts = drawn_recordings(patient, patient.name, RATE_HZ, patient.zones.soz, earlier_s)
-    return joined(describe(parts, plan), make_signals(parts, plan)), plan
+    return joined(describe(parts, Plan()), make_signals(parts, Plan()))
 
 
 def aurocs(item: tuple[SimulatedPatient, str, float]) -> float:
     """AUROC of one training-free row in one patient."""
     patient, method, earlier_s = item
-    cube, plan = in_memory(patient, earlier_s)
-    scored = METHODS[method].fit(Training([cube], [cube], 0, plan)).predict([cube])
+    cube = in_memory(patient, earlier_s)
+    scored = METHODS[method].fit(Training([cube], [cube], 0, Plan())).predict([cube])
     is_ez = cube["is_ez"].sel(channel=scored["channel"].tolist()).values.astype(bool)
     return auroc(-scored["p_nez"].to_numpy(np.float64), is_ez)
 
@@ -136,23 +126,17 @@ def training_free(pool: ProcessPoolExecutor) -> Iterator[dict[str, Any]]:
     yield row("epileptogenicity-index: control segments before onset", found, "", most=0.58)
 
 
-def measure() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    tables = []
+def measure(*seeds: str) -> list[dict[str, Any]]:
+    rows, tables, wanted = [], [], targets()
     with tempfile.TemporaryDirectory() as place:
-        for seed in SEEDS:
-            root = Path(place) / str(seed)
-            simulate(root / "cohort", "paper", seed, jobs=2)
-            tables.append(features_of_files(root / "cohort" / "east", str(seed)))
+        for seed in seeds or SEEDS:
+            simulate(Path(place) / str(seed), "paper", int(seed), jobs=2)
+            tables.append(features_of_files(Path(place) / str(seed) / "east", str(seed)))
     reached = moments(pd.concat(tables, ignore_index=True))
-    for name, (_, low, high) in targets().items():
+    for name, (_, low, high) in wanted.items():
         rows.append(row(f"{name}, at least", reached[name], "", least=low))
         rows.append(row(f"{name}, at most", reached[name], "", most=high))
-    wanted = targets()
-    apart = float(np.mean([abs(reached[f] - wanted[f][0]) for f in FEATURES]))
-    rows.append(
-        row("mean distance of the 33 features from the recorded ones", apart, "", most=0.035)
-    )
+    apart = np.mean([abs(reached[f] - wanted[f][0]) for f in FEATURES])
+    rows.append(row("33 features: mean distance from the recorded ones", apart, "", most=0.035))
     with ProcessPoolExecutor(2) as pool:
-        rows += training_free(pool)
-    return rows
+        return [*rows, *training_free(pool)]

@@ -1,8 +1,8 @@
 """The numbers of the simulation that are fitted to measurements of recorded seizures.
 
-`benchmarks/calibration.py` moves them until the simulated cohort has the statistics of recorded
-ones; docs/simulation.md lists what was aimed at and what was reached. Bands, in this order: below
-4 Hz, 4-8, 8-13, 13-30, 30-70, above 70 Hz. Sizes of ictal changes are log amplitudes.
+They were moved until the simulated cohort had the statistics of recorded ones;
+docs/developer/calibration.md lists what was aimed at and what was reached. Bands, in this order:
+below 4 Hz, 4-8, 8-13, 13-30, 30-70, above 70 Hz. Sizes of ictal changes are log amplitudes.
 """
 
 from __future__ import annotations
