@@ -14,8 +14,6 @@ from epilens.cli.options import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "epilens"
-FROZEN = SOURCE / "simulation"
-"""Its cohorts are identified by the bytes of its code, so that its texts stay as they are."""
 
 LISTED = {
     r"\b(tells?|told|telling)\b": "report, state, list, distinguish",
@@ -90,9 +88,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 READERS = {".py": python_texts, ".js": script_texts, ".html": lines, ".toml": lines}
-FILES = sorted(
-    path for path in SOURCE.rglob("*") if path.suffix in READERS and not path.is_relative_to(FROZEN)
-)
+FILES = sorted(path for path in SOURCE.rglob("*") if path.suffix in READERS)
 
 
 def listed_words(text: str) -> list[str]:

@@ -237,6 +237,19 @@ def small(tmp_path_factory):
     return place
 
 
+def test_a_quick_test_does_not_suggest_to_compare_methods(small):
+    plan = small / "shortest.toml"
+    text = (small / "quick.toml").read_text(encoding="utf-8").replace("quick", "shortest")
+    plan.write_text(f'smoke = true\nmethods = ["random", "logistic-z"]\n{text}', encoding="utf-8")
+    made = run("run", plan, "--cubes", small / "cubes", "--out", small / "runs")
+    table = run("score", small / "runs" / "shortest")
+    compared = run("compare", small / "runs" / "shortest", "random", "logistic-z")
+    for done in (made, table, compared):
+        last = done.stderr.strip().splitlines()[-1]
+        assert last.startswith("next: epilens run best --cubes "), done.stderr
+        assert "epilens compare" not in last
+
+
 def test_run_and_score(small):
     done = run("run", small / "quick.toml", "--cubes", small / "cubes", "--out", small / "runs")
     assert done.returncode == 0, done.stderr

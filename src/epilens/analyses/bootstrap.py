@@ -11,6 +11,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS, heading
 from epilens.analyses.figures import legend_above
+from epilens.analyses.intervals import add_t_intervals, deciding, kinds_in
 from epilens.analyses.tables import paper_rows
 from epilens.analyses.verdicts import Verdict, outcome_of, verdict
 from epilens.evaluation.resampling import Comparison, bootstrap_patients, patient_means
@@ -33,15 +34,20 @@ PAPER = paper_rows(
 
 def compute(run: Run) -> pd.DataFrame:
     """CDEL − PRQ-Net: a patient's metric is averaged over seeds, then patients are drawn."""
-    rows = []
+    rows, differences = [], []
     for metric in METRICS:
         cdel, prq = (patient_means(run.scores, name, metric) for name in ("cdel", "prq"))
-        rows.append(bootstrap_patients((cdel - prq).dropna(), "cdel", "prq", metric, DRAWS))
-    return pd.DataFrame([asdict(row) for row in rows])
+        differences.append((cdel - prq).dropna())
+        rows.append(bootstrap_patients(differences[-1], "cdel", "prq", metric, DRAWS))
+    frame = pd.DataFrame([asdict(row) for row in rows])
+    return add_t_intervals(frame, [values.to_numpy() for values in differences])
 
 
 def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
-    """Differences with their 95 % intervals; the paper's next to them in grey."""
+    """Differences with their 95 % bootstrap intervals; the paper's next to them in grey.
+
+    A small cohort's t intervals are thin lines.
+    """
     (ax,) = axes
     places = range(len(frame))[::-1]
     styles: dict[str, dict[str, Any]] = {
@@ -61,22 +67,28 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
             capsize=2,
             **style,
         )
+    if "t_low" in frame:
+        heights = [place + 0.12 for place in places]
+        ax.hlines(
+            heights, frame["t_low"], frame["t_high"], color="black", lw=0.5, label="t interval"
+        )
     ax.axvline(0, color="0.3", lw=0.8, ls=":")
     ax.set_yticks(list(places), [HEADINGS[metric] for metric in frame["metric"]])
     ax.set_ylim(-0.6, len(frame) - 0.4)
-    ax.set_xlabel("CDEL − PRQ-Net, 95 % interval")
+    ax.set_xlabel("CDEL − PRQ-Net, 95 % bootstrap interval")
     legend_above(ax)
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
     """All intervals lie above zero."""
+    kinds, frame = kinds_in(frame), deciding(frame)
     above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
     below = frame.loc[frame["high"] < 0, "metric"]
     return verdict(
         outcome_of(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
-        f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)}, "
-        f"{int(frame['patients'].min())} patients",
+        f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)} "
+        f"({kinds}, {int(frame['patients'].min())} patients)",
     )
 
 
@@ -98,6 +110,8 @@ ENTRIES = (
             "estimate": "+.4f",
             "low": "+.4f",
             "high": "+.4f",
+            "t_low": "+.4f",
+            "t_high": "+.4f",
             "patients": ".0f",
             "draws": ".0f",
         },

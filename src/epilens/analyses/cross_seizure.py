@@ -10,6 +10,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS
 from epilens.analyses.figures import grouped_points
+from epilens.analyses.intervals import add_t_intervals, deciding, kinds_in
 from epilens.analyses.reinference import CONDITIONS, subset_scores
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, value_of
 from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict, verdict
@@ -50,26 +51,32 @@ def compute(run: Run) -> pd.DataFrame:
     """
     scores = subset_scores(run)
     means = over_seeds(scores, ["method", "seizures"], METRICS).set_index(["method", "seizures"])
-    rows = []
+    rows, differences = [], []
     for method in CORE:
         for metric in METRICS:
             for condition in CONDITIONS:
                 row = {"method": method, "metric": metric, "seizures": condition}
                 row |= {"value": means.loc[(method, condition), metric]}
                 row |= {"value_sd": means.loc[(method, condition), f"{metric}_sd"]}
-                rows.append(row | _gain(scores, method, metric, condition))
-    return pd.DataFrame(rows)
+                gains = _gains(scores, method, metric, condition)
+                rows.append(row | _gain(gains, metric, condition))
+                differences.append([] if condition == "all" else gains.to_numpy())
+    return add_t_intervals(pd.DataFrame(rows), differences)
 
 
-def _gain(scores: pd.DataFrame, method: str, metric: str, condition: str) -> dict[str, float]:
+def _gains(scores: pd.DataFrame, method: str, metric: str, condition: str) -> pd.Series:
     """All seizures minus this many, patient by patient, seeds averaged first."""
     every, few = (
         patient_means(scores[scores["seizures"] == name], method, metric)
         for name in ("all", condition)
     )
+    return (every - few).dropna()
+
+
+def _gain(gains: pd.Series, metric: str, condition: str) -> dict[str, float]:
     if condition == "all":
-        return {"gain": _NONE, "low": _NONE, "high": _NONE, "patients": int(every.notna().sum())}
-    comparison = bootstrap_patients((every - few).dropna(), "all", condition, metric, DRAWS)
+        return {"gain": _NONE, "low": _NONE, "high": _NONE, "patients": len(gains)}
+    comparison = bootstrap_patients(gains, "all", condition, metric, DRAWS)
     gain = {"gain": comparison.estimate, "low": comparison.low, "high": comparison.high}
     return gain | {"patients": comparison.patients}
 
@@ -99,6 +106,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
 
 def claim(frame: pd.DataFrame) -> Verdict:
     """More seizures are better."""
+    kinds, frame = kinds_in(frame), deciding(frame)
     cdel = frame[frame["method"] == "cdel"]
     with_one, with_two, with_all = (
         value_of(cdel, "value", metric="macro_f1", seizures=name) for name in CONDITIONS
@@ -111,7 +119,8 @@ def claim(frame: pd.DataFrame) -> Verdict:
         "CDEL's Macro-F1 rises from 0.6146 with one seizure to 0.6254 with two and 0.6395 with "
         "all, and all eight intervals of the gains lie above zero (73 patients)",
         f"{with_one:.4f}, {with_two:.4f} and {with_all:.4f}; above zero are {len(above)} of "
-        f"{len(asked)} intervals ({named or 'none'}), {int(cdel['patients'].max())} patients",
+        f"{len(asked)} intervals ({named or 'none'}; {kinds}, {int(cdel['patients'].max())} "
+        "patients)",
     )
 
 
@@ -137,7 +146,10 @@ ENTRIES = (
         paper=PAPER,
         wide=wide,
         within="method",
-        formats={"gain": "+.4f", "low": "+.4f", "high": "+.4f", "patients": ".0f"},
+        formats={
+            **dict.fromkeys(("gain", "low", "high", "t_low", "t_high"), "+.4f"),
+            "patients": ".0f",
+        },
         interval="gain",
         draw=draw,
     ),

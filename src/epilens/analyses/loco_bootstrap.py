@@ -9,6 +9,7 @@ import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.figures import legend_above, short_center, style_of
+from epilens.analyses.intervals import add_t_intervals
 from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of
 from epilens.analyses.verdicts import (
@@ -49,16 +50,17 @@ PAPER = paper_rows(
 
 def compute(run: Run) -> AnalysisResult:
     """Seeds averaged within patients, then patients of each center drawn; 95 % intervals."""
-    scores, rows = run.loco_run.scores, []
+    scores, rows, of_patients = run.loco_run.scores, [], []
     for center in naturally(scores["center"]):
         for method in CORE:
             values = patient_means(scores[scores["center"] == center], method, "macro_f1")
+            of_patients.append(values.to_numpy())
             low, high = interval(bootstrap(values.sort_index().to_numpy(), DRAWS))
             rows.append(
                 (center, method, title_of(method), len(values), values.mean(), low, high, DRAWS)
             )
     columns = ["center", "method", "title", "patients", "macro_f1", "low", "high", "draws"]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = add_t_intervals(pd.DataFrame(rows, columns=columns), of_patients)
     core = scores[scores["method"].isin(CORE)]
     comparisons = tuple(
         versus_best(core[core["center"] == center], "cdel", "macro_f1")
@@ -88,7 +90,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
     names = [f"{short_center(center)}\nn = {counts[center]}" for center in centers]
     ax.set_xticks(range(len(centers)), names)
     ax.set_xlim(-0.5, len(centers) - 0.5)
-    ax.set(xlabel="center held out", ylabel="patient Macro-F1, 95 % interval")
+    ax.set(xlabel="center held out", ylabel="patient Macro-F1, 95 % bootstrap interval")
     legend_above(ax)
 
 

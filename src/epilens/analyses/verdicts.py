@@ -1,8 +1,8 @@
 """Whether a cohort agrees with a claim of the paper, given the variability over patients.
 
-A claim of the kind "A is better than B" is tested by a paired patient bootstrap of this cohort: its
-95 % confidence interval is above zero (they agree), below zero (they differ), or includes zero (no
-conclusion).
+A claim of the kind "A is better than B" is tested by the paired differences of this cohort's
+patients. Their 95 % interval (a bootstrap; a t interval with fewer than 30 patients) is above zero
+(they agree), below zero (they differ), or includes zero (no conclusion).
 """
 
 from __future__ import annotations
@@ -108,14 +108,15 @@ def in_words(comparison: Comparison | None, digits: int = 3) -> str:
     Examples
     --------
     >>> in_words(Comparison("cdel", "prq", "auroc", 0.02, -0.01, 0.05, 40, 0.1, 2000))
-    'CDEL − PRQ-Net +0.020 (95 % -0.010 to +0.050, 40 patients)'
+    'CDEL − PRQ-Net +0.020 (95 % bootstrap interval -0.010 to +0.050, 40 patients)'
     >>> in_words(None)
     'not defined'
     """
     if comparison is None:
         return "not defined"
     c, spec = comparison, f"+.{digits}f"
+    kind = {"percentile": "bootstrap", "t": "t"}[c.interval]
     return (
         f"{title_of(c.a)} − {title_of(c.b)} {c.estimate:{spec}} "
-        f"(95 % {c.low:{spec}} to {c.high:{spec}}, {c.patients} patients)"
+        f"(95 % {kind} interval {c.low:{spec}} to {c.high:{spec}}, {c.patients} patients)"
     )

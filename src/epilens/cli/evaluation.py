@@ -55,10 +55,18 @@ def run(
     with progress_on(cluster, "method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(display_path(folder))
+    if settings.smoke:
+        return _after_quick_test(cubes)
     if only:  # of some methods no page is made: it has what the plan asks for
         named = only[:2] if len(only) > 1 else ["A", "B"]
         return next_step("epilens score {0}; epilens compare {0} {1} {2}", folder, *named)
     return next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
+
+
+def _after_quick_test(cubes: Path | None) -> None:
+    """Its numbers mean nothing, so the next step is a run with full training."""
+    place = cubes or "CUBES"
+    next_step("epilens run best --cubes {} trains in full, so that methods can be compared", place)
 
 
 @verb("epilens score runs/paper", "epilens score runs/paper --json")
@@ -78,6 +86,8 @@ def score(
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, run.caveats)
+    if run.plan.smoke:
+        return _after_quick_test(run.cubes)
     if set(run.methods_before) <= set(run.methods):
         return next_step("epilens compare {0} A B; epilens reproduce {0} --out DIR", folder)
     return next_step("epilens compare {0} A B", folder)  # its page would lack what was not run
@@ -120,13 +130,16 @@ def compare(
     from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
 
     place = None if figure is None else check_figure(figure)
-    compared = compare_methods(open_run(folder), a, b, metric or ())
+    run = open_run(folder)
+    compared = compare_methods(run, a, b, metric or ())
     if as_json:
         typer.echo(compared.table.to_json(orient="records", indent=1))
     else:
         print_compared(compared)
     if place is not None:
         next_step("open {}", save_figure(compared, place))
+    elif run.plan.smoke:
+        _after_quick_test(run.cubes)
     else:
         next_step("epilens compare {} {} {} --figure compared.png draws it", folder, a, b)
 

@@ -151,7 +151,8 @@ def draw_effects(compared: Compared, ax: Axes) -> None:
     ax.axvline(0, color="0.3", lw=0.8, ls=":")
     ax.set_yticks(places, [heading(metric) for metric in table["metric"]])
     ax.set_ylim(-0.6, len(table) - 0.4)
-    ax.set_xlabel("mean difference, 95 % interval", fontsize=8)
+    kinds = " or ".join(dict.fromkeys(table["interval"])).replace("percentile", "bootstrap")
+    ax.set_xlabel(f"mean difference, 95 % {kinds} interval", fontsize=8)
 
 
 def draw_patients(compared: Compared, ax: Axes) -> None:

@@ -6,13 +6,14 @@ Narrow enough for the page, and on a phone each row becomes a card whose numbers
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS, Column
+from epilens.analyses.intervals import KINDS
 from epilens.analyses.tables import title_of
 from epilens.report.tables import NOTHING, ColumnText, column_text
 
@@ -54,7 +55,7 @@ def page_columns(frame: pd.DataFrame, analysis: Analysis) -> Iterator[PageColumn
     """Columns that contain intervals and the paper's values of their quantity."""
     columns = {column.name: column for column in analysis.columns(frame)}
     groups = frame[analysis.within] if analysis.within else None
-    skipped = {"low", "high"} if analysis.interval in columns else set()
+    skipped = {*KINDS.keys(), *KINDS.values()} if analysis.interval in columns else set()
     skipped |= {"method"} if "title" in columns else set()
     # Values that only the paper has come last.
     for column in sorted(columns.values(), key=lambda column: column.from_paper):
@@ -68,13 +69,24 @@ def page_columns(frame: pd.DataFrame, analysis: Analysis) -> Iterator[PageColumn
                 paper = _with_interval(frame, paper, low.paper, high.paper)
         wide = bool(analysis.wide)
         best = column.higher_is_better or (wide and text.numbers and not column.from_paper)
+        is_interval = column.name == analysis.interval
         yield PageColumn(
-            _heading(column, wide),
+            _heading(column, wide) + (" (95 % bootstrap)" if is_interval else ""),
             _titles(text),
             ["" if cell == NOTHING else cell for cell in paper],
             text.numbers,
             _best(frame[column.name], groups) if best else [False] * len(frame),
         )
+        if is_interval and KINDS["low"] in columns:
+            yield _t_intervals(frame, columns)
+
+
+def _t_intervals(frame: pd.DataFrame, columns: Mapping[str, Column]) -> PageColumn:
+    """The t intervals of a small cohort, which decide its verdict."""
+    limits = [column_text(frame, columns[name]).cells for name in KINDS.values()]
+    cells = [f"{low} to {high}" for low, high in zip(*limits, strict=True)]
+    own = ["" if NOTHING in cell else cell for cell in cells]
+    return PageColumn("95 % t interval", own, [""] * len(own), True, [False] * len(own))
 
 
 def _paper_cells(frame: pd.DataFrame, column: Column) -> list[str]:

@@ -15,6 +15,7 @@ from epilens.analyses.figures import PaperFigure, all_figures
 from epilens.analyses.verdicts import ClaimOutcome
 from epilens.core.errors import DataError
 from epilens.core.glossary import REPRODUCTION_TERMS, explain
+from epilens.evaluation.resampling import SMALL
 from epilens.evaluation.run import Run
 from epilens.io.atomic import check_own_file, check_writable, write_atomically
 from epilens.report.page_tables import page_table
@@ -111,7 +112,10 @@ def _tally(results: RunResults) -> str:
     audit = "passed" if checks.all() else "failed"
     return (
         f"<p>{tested} of {len(claimed)} claims of the paper could be tested on this cohort. A "
-        "difference counts if its 95 % confidence interval over patients excludes zero.</p>"
+        "difference counts if its 95 % interval over patients excludes zero. The interval is a "
+        f"percentile bootstrap as in the paper. With fewer than {SMALL} patients it is a t "
+        "interval, because the bootstrap's is too short. <code>epilens compare</code> uses the "
+        "same rule.</p>"
         f'<ul>{items}</ul><p>Audit: <a href="#audit">{len(checks)} checks {audit}</a>.</p>'
     )
 

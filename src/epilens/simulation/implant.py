@@ -87,7 +87,7 @@ def _pick(
 ) -> tuple[Target, str]:
     """A target that is free on this side, the suspected lobe's rather than another.
 
-    Where all are taken, a second electrode goes beside the first: its letters are doubled.
+    Where all are used, a second electrode goes next to the first: its letters are doubled.
     """
     prefix = "L" if side < 0 else "R"
     least = min(used[prefix + t.letters] for t in targets)
