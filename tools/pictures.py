@@ -112,7 +112,7 @@ def review_pictures(browser: Browser, demo: Path, work: Path, out: Path) -> None
         page = open_page(browser, f"{server.url}trace?case={case}&file={file}&at={at}", height=860)
         mark_onset(page, out)
         page.goto(server.url)
-        page.get_by_text("Run and read").first.click()
+        page.get_by_text("Run, read and sign").first.click()
         page.wait_for_selector("html[data-ready]")
         analyse_and_read(page, out)
         page.close()
@@ -166,7 +166,7 @@ def analyse_and_read(page: Page, out: Path) -> None:
 
 def second_reader(page: Page, out: Path) -> None:
     """A reader who marks an onset zone before the ranking is shown."""
-    page.get_by_text("Run and read").first.click()
+    page.get_by_text("Run, read and sign").first.click()
     page.wait_for_selector("html[data-ready]")
     page.fill("#initials", "CD")
     page.click("#begin")

@@ -11,7 +11,11 @@ from new_patients import write_edf
 from epilens.data.discovery import cases_of
 from epilens.localization.rankers import Ranker
 from epilens.localization.run_spec import make_run_spec
+from epilens.review.mark_store import MarkStore
 from epilens.review.marks import PatientMarks
+from epilens.review.service import Service
+from epilens.review.session import open_session
+from epilens.review.worker import work
 
 METHOD = Ranker("line-length-change", "Line-length change", "method", "line-length-change")
 
@@ -33,6 +37,18 @@ def case(code="P1"):
 def marks(onset_s=40.0, exclude=()):
     files = {file.name: {"onsets": [{"onset_s": onset_s}]} for file in case().files}
     return PatientMarks(files=files, bad=dict.fromkeys(exclude, "by eye"))
+
+
+def review_with_runs(out, blind, onsets_s=(40.0, 50.0)):
+    """A review of one patient with a finished run for each onset."""
+    session = open_session(cases_of([plain_files()], "P1"), out, blind=blind)
+    service = Service(session, MarkStore(session))
+    for revision, onset_s in enumerate(onsets_s):
+        tree = {"files": {file.name: {"onsets": [{"onset_s": onset_s}]} for file in case().files}}
+        service.mark_store.write("sub-P1", tree, revision)
+        spec = service.run_spec("sub-P1", METHOD)
+        work(service.runs("sub-P1").begin(spec.inputs), spec)
+    return session
 
 
 def a_spec(onset_s=40.0, exclude=(), ranker=METHOD):

@@ -272,8 +272,8 @@ def test_what_was_marked_blind_stays_after_the_ranking_is_shown():
     later = request(zone=["A3"], plan=["A3"], verdicts={"A1": "agree"}).judgement(names, blind)
     assert (later.zone, later.blind_plan, later.plan) == (("A2",), ("A1",), ("A3",))
     assert Judgement.model_validate(later.to_json()) == later
-    other_run = request(run=2, plan=["A3"]).judgement(names, blind)
-    assert not other_run.blind
+    other_run = request(run=2, plan=["A3"]).judgement(["A2", "A3"], blind)
+    assert (other_run.zone, other_run.blind_plan, other_run.blind) == (("A2",), (), True)
 
 
 @pytest.mark.parametrize(

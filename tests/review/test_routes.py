@@ -6,31 +6,18 @@ import json
 
 import pytest
 from http_client import get_json, post_json, send_request
-from patients_to_run import plain_files
+from patients_to_run import review_with_runs
 
-from epilens.data.discovery import Case, cases_of
-from epilens.localization.rankers import find_ranker, list_rankers
-from epilens.review.mark_store import MarkStore
-from epilens.review.service import Service
+from epilens.data.discovery import Case
 from epilens.review.session import open_session
 from epilens.review.start import make_review
-from epilens.review.worker import work
-
-METHOD = "line-length-change"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A review of one patient with two runs."""
-    session = open_session(cases_of([plain_files()], "P1"), tmp_path_factory.mktemp("review"))
+    session = review_with_runs(tmp_path_factory.mktemp("review"), "none")
     with make_review(session) as opened:
-        files = [file["name"] for file in get_json(opened, "api/runs?case=sub-P1")["files"]]
-        service = Service(session, MarkStore(session))
-        for revision, onset_s in enumerate((40.0, 50.0)):
-            tree = {"files": {name: {"onsets": [{"onset_s": onset_s}]} for name in files}}
-            service.mark_store.write("sub-P1", tree, revision)
-            spec = service.run_spec("sub-P1", find_ranker(list_rankers(), METHOD))
-            work(service.runs("sub-P1").begin(spec.inputs), spec)
         yield opened
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -260,6 +260,13 @@ def review(
     resected: Annotated[
         str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
+    blind: Annotated[
+        Literal["second", "all", "none"],
+        typer.Option(
+            help="Readers who mark before they see a ranking: those after the first signature "
+            "(second), all or none."
+        ),
+    ] = "second",
     port: Annotated[
         int,
         typer.Option(
@@ -279,7 +286,8 @@ def review(
     from epilens.review.start import serve
 
     facts = PatientFacts.of(electrodes, space, read_resection(resected))
-    serve(open_session(cases_of(given, patient), out, model or (), facts), port, typer.echo)
+    session = open_session(cases_of(given, patient), out, model or (), facts, blind)
+    serve(session, port, typer.echo)
 
 
 @verb("epilens model list", "epilens model list my-models --json", name="list", group=model_app)

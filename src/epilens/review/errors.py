@@ -1,8 +1,12 @@
-"""Refusals that the server answers with a status of their own: 404 and 409."""
+"""Refusals that the server answers with a status of their own: 403, 404 and 409."""
 
 from __future__ import annotations
 
 from epilens.core.errors import EpilensError
+
+
+class HiddenError(EpilensError):
+    """The reader marks before the results are sent (403)."""
 
 
 class NotFoundError(EpilensError):

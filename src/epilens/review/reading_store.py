@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from epilens.core.errors import ReadingError
+from epilens.core.errors import ReadingError, StorageError
 from epilens.io.atomic import write_new
 from epilens.review.errors import ConflictError
 from epilens.review.readings import Judgement, Reading, parse_initials
@@ -57,6 +58,20 @@ class ReadingStore:
         """Whether the last revision of a reader is signed; empty initials have not signed."""
         latest = self.latest(reader) if reader else None
         return latest is not None and bool(latest.signed_on)
+
+    def has_seen(self, reader: str) -> bool:
+        """Whether a reader was sent the results of a run of this patient, or judged one."""
+        latest = self.latest(reader)
+        if latest is not None and (latest.signed_on or latest.judgement.is_of_shown_ranking):
+            return True
+        return self._seen_file(reader).exists()
+
+    def note_seen(self, reader: str) -> None:
+        """Note that a reader was sent results; on a full disk they are shown all the same."""
+        path = self._seen_file(reader)
+        with suppress(OSError, StorageError):
+            if not path.exists():
+                write_new(path, _now() + "\n")
 
     def save(self, reader: str, judgement: Judgement, base: int) -> Reading:
         """Store a draft; `base` is the revision that it changes."""
@@ -129,6 +144,9 @@ class ReadingStore:
     def _revisions(self, reader: str) -> list[int]:
         names = [path.name for path in self._path(reader, 0).parent.glob("*.json")]
         return sorted(int(match[1]) for name in names if (match := _REVISION_FILE.fullmatch(name)))
+
+    def _seen_file(self, reader: str) -> Path:
+        return self.folder / f"reader-{parse_initials(reader)}" / "seen"
 
     def _path(self, reader: str, revision: int) -> Path:
         return self.folder / f"reader-{reader}" / f"{revision:06d}.json"

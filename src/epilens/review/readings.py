@@ -47,6 +47,11 @@ class Judgement(Document):
         return tree
 
     @property
+    def is_of_shown_ranking(self) -> bool:
+        """Whether the reader has seen the ranking: after blind marks, or to judge contacts."""
+        return self.blind or bool(self.verdicts)
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no verdict, plan or note."""
         return not (self.verdicts or self.plan or self.zone or self.notes.strip())

@@ -71,7 +71,8 @@ class ReadingRequest(Document):
     def judgement(self, contacts: Collection[str], before: Judgement | None = None) -> Judgement:
         """Return the judgement, if it is on contacts of the run.
 
-        What was marked blind in the judgement `before` stays: the ranking has been shown since.
+        What was marked blind in the judgement `before` stays, also for another run: a ranking has
+        been shown since.
         """
         unknown = next(
             (n for n in (*self.verdicts, *self.plan, *self.zone) if n not in contacts), None
@@ -80,15 +81,19 @@ class ReadingRequest(Document):
             raise ReadingError(
                 f"reading: expected contacts of run {self.run}, found {unknown[:40]!r}. {RELOAD}"
             )
-        blind = self._blind_part(before if before and before.run == self.run else None)
+        blind = self._blind_part(contacts, before)
         judgement = Judgement(
             run=self.run, verdicts=self.verdicts, plan=self.plan, notes=self.notes
         )
         return judgement.model_copy(update=blind)
 
-    def _blind_part(self, before: Judgement | None) -> dict[str, Any]:
+    def _blind_part(self, contacts: Collection[str], before: Judgement | None) -> dict[str, Any]:
         if before is not None and before.blind:
-            return {"zone": before.zone, "blind": True, "blind_plan": before.blind_plan}
+            zone, plan = (
+                tuple(name for name in names if name in contacts)
+                for names in (before.zone, before.blind_plan)
+            )
+            return {"zone": zone, "blind": True, "blind_plan": plan}
         if not self.blind:
             return {}
         if self.verdicts or (before is not None and before.verdicts):

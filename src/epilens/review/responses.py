@@ -8,6 +8,7 @@ from typing import Any
 
 from epilens.core.errors import EpilensError
 from epilens.data.contacts import contact_of, short_names
+from epilens.data.tables import natural
 from epilens.review.comparison import compare
 from epilens.review.file_onsets import onset_to_json
 from epilens.review.reading_export import agreements, describe_agreement
@@ -74,13 +75,16 @@ def comparison_to_json(old: ReviewRun, new: ReviewRun, titles: Mapping[str, str]
     }
 
 
-def contacts_to_json(run: ReviewRun) -> list[dict[str, Any]]:
-    """Return the contacts of a run, best first, with their electrodes."""
+def contacts_to_json(run: ReviewRun, hidden: bool = False) -> list[dict[str, Any]]:
+    """Return the contacts of a run with their electrodes, best first; hidden: by name alone."""
+    ranked = run.ranking.contacts
+    contacts = sorted(ranked, key=lambda contact: natural(contact.name)) if hidden else ranked
     rows = []
-    for ranked in run.ranking.contacts:
-        contact = contact_of(ranked.name)
-        place = {"shaft": getattr(contact, "shaft", None)}
-        rows.append(ranked.to_json() | place | {"number": getattr(contact, "number", None)})
+    for contact in contacts:
+        place = contact_of(contact.name)
+        tree = {"name": contact.name} if hidden else contact.to_json()
+        tree |= {which: getattr(place, which, None) for which in ("shaft", "number")}
+        rows.append(tree)
     return _add_short_names(rows)
 
 
@@ -96,21 +100,28 @@ def reading_to_json(reading: Reading) -> dict[str, Any]:
 
 
 def readings_to_json(service: Service, run: ReviewRun, reader: str) -> dict[str, Any]:
-    """Return a reader's own reading; those of others only after it is signed."""
+    """Return a reader's own reading; those of others only after it is signed.
+
+    To a reader who marks before the results are sent, the contacts are listed without them.
+    """
     store, ranking = service.readings(run.inputs.patient), run.ranking
     own = store.latest(reader) if reader else None
+    hidden = not service.may_see_results(run.inputs.patient, reader)
+    if reader and not hidden:
+        store.note_seen(reader)
     has_signed, signed = store.has_signed(reader), store.last_signed()
     others = [reading for who, reading in signed.items() if has_signed and who != reader]
     return {
         "run": run.number,
-        "k": ranking.k,
-        "contacts": contacts_to_json(run),
+        "hidden": hidden,
+        "k": 0 if hidden else ranking.k,
+        "contacts": contacts_to_json(run, hidden),
         "own": own and reading_to_json(own),
         "blind": own and blind_to_json(own, run),
         "others": [reading_to_json(reading) for reading in others],
         "may_export": has_signed,
         "signers": [signature_to_json(reading) for reading in signed.values()],
-        "agreement": agreements_to_json(signed, run.number, ranking.names),
+        "agreement": [] if hidden else agreements_to_json(signed, run.number, ranking.names),
     }
 
 

@@ -78,14 +78,14 @@ def _runs(service: Service, request: Request) -> Response:
 
 def _compare(service: Service, request: Request) -> Response:
     code = _parameter(request, "case")
-    old, new = (service.run(code, _parameter(request, which)) for which in ("old", "new"))
+    numbers = (_parameter(request, which) for which in ("old", "new"))
+    old, new = (service.shown_run(code, number, _reader(request)) for number in numbers)
     return json_response(comparison_to_json(old, new, service.file_titles(code)))
 
 
 def _readings(service: Service, request: Request) -> Response:
     run = service.run(_parameter(request, "case"), _parameter(request, "run"))
-    reader = _parameter(request, "reader")
-    return json_response(readings_to_json(service, run, parse_initials(reader) if reader else ""))
+    return json_response(readings_to_json(service, run, _reader(request)))
 
 
 def _page(service: Service, request: Request) -> Response:
@@ -102,10 +102,11 @@ _EXPORTS = {
 
 def _export(service: Service, request: Request) -> Response:
     """Return signed readings as a download, to readers who have signed."""
-    run, name = _run_in_path(service, request), request.path_params["name"]
-    store, contacts = service.readings(run.inputs.patient), run.ranking.names
+    name = request.path_params["name"]
     if name not in _EXPORTS:
         raise NotFoundError(f"export: expected {', '.join(_EXPORTS)}, found another name.")
+    run = _run_in_path(service, request)
+    store, contacts = service.readings(run.inputs.patient), run.ranking.names
     if not store.has_signed(parse_initials(_parameter(request, "reader"))):
         raise ReadingError(
             "export: expected the initials of a reader who has signed, found others. Sign your "
@@ -151,7 +152,9 @@ def _change_batch(service: Service, tree: dict[str, Any]) -> Any:
 
 
 def _run_in_path(service: Service, request: Request) -> ReviewRun:
-    return service.run(request.path_params["code"], request.path_params["number"])
+    """Return the run of an address whose results may be sent to the reader."""
+    code, number = (request.path_params[which] for which in ("code", "number"))
+    return service.shown_run(code, number, _reader(request))
 
 
 def _read_page(run: ReviewRun) -> str:
@@ -160,6 +163,12 @@ def _read_page(run: ReviewRun) -> str:
             f"run {run.number}: expected a page, found none yet. Wait until the run is finished."
         )
     return run.page.read_text(encoding="utf-8")
+
+
+def _reader(request: Request) -> str:
+    """Return the initials of who asks; empty: not given."""
+    reader = _parameter(request, "reader")
+    return parse_initials(reader) if reader else ""
 
 
 def _parameter(request: Request, name: str) -> str:

@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from epilens.core.console import say
 from epilens.core.errors import DataError, EpilensError
 from epilens.report.index_page import STYLE
-from epilens.review.errors import ConflictError, NotFoundError
+from epilens.review.errors import ConflictError, HiddenError, NotFoundError
 from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 
 _STATIC = files("epilens.review") / "static"
@@ -84,14 +84,8 @@ def _static(request: Request) -> Response:
 
 
 def _bad_input(request: Request, error: Exception) -> Response:
-    status = (
-        409
-        if isinstance(error, ConflictError)
-        else 404
-        if isinstance(error, NotFoundError)
-        else 400
-    )
-    return json_response({"error": str(error)}, status)
+    statuses = {ConflictError: 409, NotFoundError: 404, HiddenError: 403}
+    return json_response({"error": str(error)}, statuses.get(type(error), 400))
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from epilens.core.errors import DataError
+from epilens.core.errors import DataError, ReadingError
 from epilens.localization.rankers import Ranker, find_ranker, list_rankers
 from epilens.localization.run_spec import RunSpec, make_run_spec
 from epilens.review.batch import PatientBatch, PatientSource
-from epilens.review.errors import NotFoundError
+from epilens.review.errors import HiddenError, NotFoundError
 from epilens.review.jobs import RunProcesses
 from epilens.review.mark_store import MarkStore
 from epilens.review.reading_export import write_readings
@@ -61,6 +61,30 @@ class Service:
         """Return the readings of a patient."""
         return ReadingStore(self.session.folder(code) / "readings", self.session.case(code).code)
 
+    def may_see_results(self, code: str, reader: str) -> bool:
+        """Whether rankings of a patient may be sent to a reader; empty: initials are not known.
+
+        Every answer that contains results asks here.
+        """
+        if self.session.blind == "none":
+            return True
+        store = self.readings(code)
+        others = set(store.last_signed()) - {reader}
+        is_blind = self.session.blind == "all" or bool(others)
+        return not is_blind or (bool(reader) and store.has_seen(reader))
+
+    def shown_run(self, code: str, number: object, reader: str) -> ReviewRun:
+        """Return a run whose results may be sent to a reader, and note that they were."""
+        run = self.run(code, number)
+        if not self.may_see_results(code, reader):
+            raise HiddenError(
+                f"run {run.number}: expected a reader who has marked an onset zone and a plan, "
+                "found one who has not. Enter your initials under 'Read and sign', and mark first."
+            )
+        if reader:
+            self.readings(code).note_seen(reader)
+        return run
+
     def run_spec(self, code: str, ranker: Ranker) -> RunSpec:
         """Return the specification of a run with the current marks."""
         marks, facts = self.mark_store.read(code), self.session.facts
@@ -89,6 +113,13 @@ class Service:
         latest = store.latest(request.reader)
         before = None if latest is None else latest.judgement
         judgement = request.judgement(ranking.names, before)
+        if not judgement.blind:
+            self.shown_run(request.case, request.run, request.reader)
+        elif not (before and before.blind) and store.has_seen(request.reader):
+            raise ReadingError(
+                "reading: expected a blind reading before the ranking is shown, found one after "
+                "it. Read without it."
+            )
         if request.act == "save":
             return store.save(request.reader, judgement, request.base)
         signed = store.sign(request.reader, judgement, request.base, ranking.digest)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
@@ -14,6 +15,8 @@ from epilens.localization.run_spec import PatientFacts
 from epilens.review.errors import NotFoundError
 
 KIND = "a review"
+Blind = Literal["second", "all", "none"]
+"""Who marks before the results are sent: readers after the first one who signed, all, or none."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Session:
     """Folders searched for models, in addition to `out`."""
     facts: PatientFacts = field(default_factory=PatientFacts)
     """About the only patient of the session."""
+    blind: Blind = "second"
 
     @cached_property
     def _by_code(self) -> dict[str, Case]:
@@ -54,6 +58,7 @@ def open_session(
     out: str | Path,
     models: Sequence[Path] = (),
     facts: PatientFacts | None = None,
+    blind: Blind = "second",
 ) -> Session:
     """Start a session in an empty folder, or in one of an earlier session."""
     facts = facts or PatientFacts()
@@ -62,4 +67,4 @@ def open_session(
             f"review: expected one patient for --electrodes and --resected, found {len(cases)}. "
             "Review this patient alone, or put the tables into the dataset."
         )
-    return Session(tuple(cases), claim_output(out, KIND).resolve(), tuple(models), facts)
+    return Session(tuple(cases), claim_output(out, KIND).resolve(), tuple(models), facts, blind)

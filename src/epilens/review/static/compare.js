@@ -1,5 +1,6 @@
 // Two runs next to each other: different inputs, similarity of the rankings, shifts of contacts.
 import { getJson, el, showProblem } from './page.js';
+import { reader } from './read.js';
 
 function picker(label, runs, number, change) {
   const select = el('select', { onchange: () => change(Number(select.value)) },
@@ -33,7 +34,7 @@ export async function compareView(place, code, runs, current) {
 }
 
 async function draw(place, code, runs, old, recent) {
-  const comparison = await getJson(`api/compare?${new URLSearchParams({ case: code, old, new: recent })}`);
+  const comparison = await getJson(`api/compare?${new URLSearchParams({ case: code, old, new: recent, reader: reader() })}`);
   const again = (a, b) => draw(place, code, runs, a, b).catch(showProblem);
   const changed = comparison.changed.length ? el('ul', {}, ...comparison.changed.map((text) => el('li', {}, text)))
     : el('p', {}, 'Both runs have the same inputs.');

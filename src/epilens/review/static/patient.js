@@ -2,7 +2,7 @@
 import { getJson, el, postJson, showProblem } from './page.js';
 import { rankerOptions } from './rankers.js';
 import { compareView } from './compare.js';
-import { isRankingHidden, readView } from './read.js';
+import { isRankingHidden, readView, reader } from './read.js';
 
 const code = new URLSearchParams(location.search).get('case') || '';
 const byId = (id) => document.getElementById(id);
@@ -75,7 +75,7 @@ async function choose(number) {
   document.querySelector('.tabs').hidden = document.querySelector('.layout').hidden = false;
   byId('page-title').textContent = `Result of run ${number}`;
   const hidden = await isRankingHidden(code, number);
-  if (hidden) { state.tab = 'read'; byId('page').removeAttribute('src'); } else byId('page').src = `run/${encodeURIComponent(code)}/${number}.html`;
+  if (hidden) { state.tab = 'read'; byId('page').removeAttribute('src'); } else byId('page').src = `run/${encodeURIComponent(code)}/${number}.html?${new URLSearchParams({ reader: reader() })}`;
   for (const name of ['page', 'compare']) byId(`tab-${name}`).disabled = hidden;
   document.querySelector('.layout').classList.toggle('blind', hidden);
   await draw();

@@ -4,26 +4,14 @@ import { getJson, el, postJson, showProblem } from './page.js';
 const VERDICTS = ['agree', 'disagree', 'unsure'];
 const view = { place: null, code: '', run: 0, data: null, judgement: null, choose: null, waiting: Promise.resolve(), timer: 0 };
 
-function reader() { return sessionStorage.getItem('reader') || ''; }
+export function reader() { return sessionStorage.getItem('reader') || ''; }
 
 function isOpen() { return Boolean(reader()) && (!view.data.own || !view.data.own.signed_on) && isThisRun(); }
 
-// The setting of this browser; without one, a second reader marks before the ranking is shown.
-function isBlindOn(data) {
-  const setting = localStorage.getItem('blind');
-  return setting ? setting === 'on' : data.signers.some((signer) => signer.reader !== reader());
-}
-
-function isBlindNow(data, run) {
-  const own = data.own;
-  if (!isBlindOn(data) || (own && own.signed_on)) return false;
-  return !own || own.judgement.run !== run || !(own.judgement.blind || Object.keys(own.judgement.verdicts).length);
-}
-
 function getReadings(code, run) { return getJson(`api/readings?${new URLSearchParams({ case: code, run, reader: reader() })}`); }
 
-// Whether the ranking of a run stays hidden until this reader has marked zone and plan.
-export async function isRankingHidden(code, run) { return isBlindNow(await getReadings(code, run), run); }
+// Whether the server sends the ranking only after this reader has marked zone and plan.
+export async function isRankingHidden(code, run) { return (await getReadings(code, run)).hidden; }
 
 function isThisRun() { return !view.data.own || view.data.own.judgement.run === view.run; }
 
@@ -64,7 +52,7 @@ function setVerdict(name, word) {
 
 function setPlan(name) {
   if (!view.judgement.plan.delete(name)) view.judgement.plan.add(name);
-  if (!isBlindNow(view.data, view.run)) save();
+  if (!view.data.hidden) save();
 }
 
 function setZone(name) { if (!view.judgement.zone.delete(name)) view.judgement.zone.add(name); }
@@ -97,7 +85,7 @@ function verdictTable() {
 }
 
 function board(kind, set) {
-  const hidden = isBlindNow(view.data, view.run);
+  const { hidden } = view.data;
   const shafts = new Map();
   for (const contact of view.data.contacts) {
     const shaft = contact.shaft || 'others';
@@ -188,13 +176,8 @@ function exportLinks() {
   return el('p', { class: 'line' }, 'Export: ', ...files.map(([name, text]) => el('a', { href: `export/${encodeURIComponent(view.code)}/${view.run}/${name}?${new URLSearchParams({ reader: reader() })}`, download: '' }, text)));
 }
 
-function blindSetting() {
-  const box = el('input', { type: 'checkbox', id: 'blind', checked: isBlindOn(view.data), onchange: () => { localStorage.setItem('blind', box.checked ? 'on' : 'off'); view.choose(view.run); } });
-  return el('label', { class: 'line soft' }, box, ' Blind reading first: mark onset zone and plan before the ranking is shown');
-}
-
 function blindParts() {
-  return [el('p', {}, 'The ranking of this run is hidden. Mark the onset zone and a resection plan from the traces; then the ranking is shown and compared. What you mark here cannot be changed afterwards.'),
+  return [el('p', {}, 'The ranking has not been sent to this browser. Mark the onset zone and a resection plan from the traces; then the ranking is shown and compared. What you mark here cannot be changed afterwards.'),
     el('h3', {}, 'Onset zone'), board('zone', setZone), el('h3', {}, 'Resection plan'), board('plan', setPlan),
     el('p', { class: 'line' }, el('button', { id: 'reveal', class: 'strong', onclick: reveal }, 'Store and show the ranking'))];
 }
@@ -206,8 +189,8 @@ function blindComparison() {
 }
 
 function draw() {
-  const hidden = isBlindNow(view.data, view.run);
-  const parts = [el('h2', {}, `Read run ${view.run}`), initialsForm(), blindSetting(), el('div', { id: 'state' })];
+  const { hidden } = view.data;
+  const parts = [el('h2', {}, `Read run ${view.run}`), initialsForm(), el('div', { id: 'state' })];
   if (reader() && hidden) parts.push(...blindParts());
   else if (reader()) parts.push(...blindComparison(), el('h3', {}, 'Contacts'), verdictTable(), el('h3', {}, 'Resection plan'), el('p', { class: 'soft' }, 'Click contacts; those with a thick border are in the top K.'), board('plan', setPlan), el('h3', {}, 'Notes'), notes());
   parts.push(el('h3', {}, 'Readers'), readersView());
