@@ -19,9 +19,9 @@ from epilens.analyses import (
 from epilens.analyses.verdicts import (
     FEWEST,
     ClaimOutcome,
+    Verdict,
     in_words,
     outcome_of,
-    verdict,
     versus,
     versus_best,
 )
@@ -86,9 +86,9 @@ def test_the_best_of_the_others_is_what_a_method_is_held_against():
     assert versus_best(table[table["method"] == "a"], "a", "macro_f1") is None
 
 
-def test_counts_are_the_same_or_not():
-    assert str(verdict(True, "two", "two")) == "The paper: two. Here: two. They agree."
-    assert verdict(False, "two", "three").outcome is ClaimOutcome.DIFFER
+def test_a_verdict_is_a_sentence_with_the_paper_first():
+    agreement = Verdict(ClaimOutcome.AGREE, "two", "two")
+    assert str(agreement) == "The paper: two. Here: two. They agree."
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.tables import by_method, paper_rows, title_of, value_of, with_sd
-from epilens.analyses.verdicts import (
-    Comparisons,
-    Verdict,
-    in_words,
-    outcome_of,
-    verdict,
-    versus,
-)
+from epilens.analyses.verdicts import Comparisons, Verdict, in_words, outcome_of, versus
 from epilens.evaluation.run import Run
 
 METRICS = ("macro_f1", "accuracy", "auroc")
@@ -51,7 +43,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     loss = full - rows.set_index("method")["macro_f1"]
     worst = str(loss.idxmax())
     against_full, against_others = comparisons
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "removing patient-relative normalization costs PRQ-Net most Macro-F1 (0.628 to 0.555)",
         f"Macro-F1 goes from {full:.3f} to {full - loss['prq/absolute']:.3f} without it, "

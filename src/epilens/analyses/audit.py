@@ -11,7 +11,7 @@ import xarray as xr
 from epilens.analyses import Analysis
 from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
 from epilens.analyses.reinference import changed_subsets
-from epilens.analyses.verdicts import Verdict, verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict
 from epilens.core.errors import CubeError
 from epilens.evaluation.novelty import shared_patients
 from epilens.evaluation.protocol import make_split
@@ -134,8 +134,8 @@ def _readable(run: Run, patients: Iterable[str]) -> Iterator[tuple[str, xr.Datas
 def claim(frame: pd.DataFrame) -> Verdict:
     """All checks pass, or which do not."""
     failed = frame.loc[~frame["passed"], "check"].tolist()
-    return verdict(
-        not failed,
+    return Verdict(
+        ClaimOutcome.DIFFER if failed else ClaimOutcome.AGREE,
         "every patient is tested once, thresholds come from validation patients, held-out centers "
         "enter no decision (80 patients, 7,635 channels, 256 seizures)",
         f"{int(frame['passed'].sum())} of {len(frame)} checks passed"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS, heading
-from epilens.analyses.figures import legend_above
+from epilens.analyses.figures import Panels, legend_above
 from epilens.analyses.intervals import add_t_intervals, deciding, kinds_in
 from epilens.analyses.tables import paper_rows
-from epilens.analyses.verdicts import Verdict, outcome_of, verdict
+from epilens.analyses.verdicts import Verdict, outcome_of
 from epilens.evaluation.resampling import Comparison, bootstrap_patients, patient_means
 from epilens.evaluation.run import Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DRAWS = 10_000
 METRICS = ("macro_f1", "ez_f1", "ez_auprc", "ndcg_ez")
@@ -43,7 +39,7 @@ def compute(run: Run) -> pd.DataFrame:
     return add_t_intervals(frame, [values.to_numpy() for values in differences])
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """Differences with their 95 % bootstrap intervals; the paper's next to them in grey.
 
     A small cohort's t intervals are thin lines.
@@ -84,7 +80,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     kinds, frame = kinds_in(frame), deciding(frame)
     above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
     below = frame.loc[frame["high"] < 0, "metric"]
-    return verdict(
+    return Verdict(
         outcome_of(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
         f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)} "

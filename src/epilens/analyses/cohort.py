@@ -7,7 +7,7 @@ import pandas as pd
 from epilens.analyses import Analysis
 from epilens.analyses.demographics import patient_table
 from epilens.analyses.tables import paper_rows
-from epilens.analyses.verdicts import ClaimOutcome, Verdict, verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict
 from epilens.evaluation.run import Run
 
 TOTAL = "Total"
@@ -40,7 +40,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     total = frame[frame["center"] == TOTAL].iloc[0]
     seizures = int(total["seizures"])
     is_same = (total["patients"], seizures, total["channels"]) == (80, 256, 7635)
-    return verdict(
+    return Verdict(
         ClaimOutcome.AGREE if is_same else ClaimOutcome.NOT_COMPARABLE,
         "80 patients, 256 seizures and 7,635 channels from four centers, 22.8 % EZ",
         f"{total['patients']:,} patients, {seizures:,} seizures and {total['channels']:,} channels "

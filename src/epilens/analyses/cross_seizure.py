@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from epilens.analyses import Analysis
 from epilens.analyses.columns import HEADINGS
-from epilens.analyses.figures import grouped_points
+from epilens.analyses.figures import Panels, grouped_points
 from epilens.analyses.intervals import add_t_intervals, deciding, kinds_in
 from epilens.analyses.reinference import CONDITIONS, subset_scores
-from epilens.analyses.tables import CORE, over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict, verdict
+from epilens.analyses.tables import CORE, as_columns, over_seeds, paper_rows, value_of
+from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict
 from epilens.evaluation.resampling import bootstrap_patients, patient_means
 from epilens.evaluation.run import Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 METRICS = ("macro_f1", "ez_f1", "ez_auprc", "ndcg_ez", "recall_at_k")
 DRAWS = 10_000
@@ -83,18 +77,10 @@ def _gain(gains: pd.Series, metric: str, condition: str) -> dict[str, float]:
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
     """As the paper prints it: a row per model and number of seizures, metrics as columns."""
-    forms = {"value": "{}", "value_sd": "{}_sd"}
-    forms |= {f"paper_{name}": f"paper_{form}" for name, form in forms.items()}
-    parts = [
-        frame[frame["metric"] == metric]
-        .set_index(["method", "seizures"])[list(forms)]
-        .rename(columns={name: form.format(metric) for name, form in forms.items()})
-        for metric in METRICS
-    ]
-    return pd.concat(parts, axis=1).reset_index()
+    return as_columns(frame, ["method", "seizures"], "metric", "value")
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """Macro-F1 of the three models, mean and SD over seeds."""
     (ax,) = axes
     macro = frame[frame["metric"] == "macro_f1"]
@@ -114,7 +100,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     asked = cdel[(cdel["seizures"] != "all") & (cdel["metric"] != "recall_at_k")]
     above = asked[asked["low"] > 0]
     named = ", ".join(f"{HEADINGS[r.metric]} over {r.seizures}" for r in above.itertuples())
-    return verdict(
+    return Verdict(
         _outcome(asked),
         "CDEL's Macro-F1 rises from 0.6146 with one seizure to 0.6254 with two and 0.6395 with "
         "all, and all eight intervals of the gains lie above zero (73 patients)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
+Panels: TypeAlias = "Sequence[Axes]"
+"""What an analysis draws on."""
 _STYLES: Mapping[str, Mapping[str, Any]] = {
     "prq": {"marker": "o", "color": "#0072b2"},
     "bcr": {"marker": "s", "color": "#e69f00"},
@@ -38,25 +39,32 @@ def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
     return {"marker": _OTHERS[place % len(_OTHERS)], "color": "0.6"}
 
 
-def short_center(name: object) -> str:
-    """A center's name without the remark in brackets behind it, which an axis has no room for."""
-    return str(name).partition(" (")[0]
+def center_ticks(frame: pd.DataFrame) -> list[str]:
+    """Centers with their patients, without remarks in brackets, which an axis has no room for."""
+    counts = frame.groupby("center", sort=False)["patients"].first()
+    return [f"{str(center).partition(' (')[0]}\nn = {n}" for center, n in counts.items()]
 
 
 def grouped_points(
     ax: Axes, frame: pd.DataFrame, group: str, metric: str, ticks: Sequence[str]
-) -> None:
-    """Mean and SD over seeds of each method, side by side within groups."""
+) -> dict[tuple[str, str], float]:
+    """Each method with its SD over seeds, or its interval `low` to `high`, side by side in groups.
+
+    Returns where they are: x of each group and method.
+    """
     groups, methods = list(dict.fromkeys(frame[group])), list(dict.fromkeys(frame["method"]))
     others = [method for method in methods if method not in _STYLES]
     shifts = (np.arange(len(methods)) - (len(methods) - 1) / 2) * min(0.2, 0.7 / len(methods))
+    places = {}
     for method, shift in zip(methods, shifts, strict=True):
-        rows = frame[frame["method"] == method].set_index(group)
-        present = [name for name in groups if name in rows.index]
+        rows = frame[frame["method"] == method]
+        at = {(name, method): groups.index(name) + shift for name in rows[group]}
+        places |= at
+        middle, sd = rows[metric], rows.get(f"{metric}_sd")
         ax.errorbar(
-            [groups.index(name) + shift for name in present],
-            rows.loc[present, metric],
-            yerr=rows.loc[present, f"{metric}_sd"].fillna(0),
+            list(at.values()),
+            middle,
+            yerr=[middle - rows["low"], rows["high"] - middle] if sd is None else sd.fillna(0),
             ls="none",
             ms=5,
             lw=1.2,
@@ -67,6 +75,7 @@ def grouped_points(
     ax.set_xticks(range(len(groups)), list(ticks))
     ax.set_xlim(-0.5, len(groups) - 0.5)
     legend_above(ax)
+    return places
 
 
 def legend_above(ax: Axes) -> None:
@@ -78,13 +87,8 @@ def legend_above(ax: Axes) -> None:
 
 def legend_inside(ax: Axes, **place: Any) -> None:
     """A legend on white, so that lines do not run through its text."""
-    paper: dict[str, Any] = {
-        "facecolor": "white",
-        "edgecolor": "none",
-        "framealpha": 1.0,
-        "borderaxespad": 0,
-    }
-    ax.legend(fontsize=7, **paper, **place)
+    white: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "framealpha": 1.0}
+    ax.legend(fontsize=7, borderaxespad=0, **white, **place)
 
 
 @dataclass(frozen=True)

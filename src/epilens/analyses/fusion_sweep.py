@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.figures import legend_inside
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
+from epilens.analyses.figures import Panels, legend_inside
 from epilens.analyses.tables import over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import (
-    Comparisons,
-    Verdict,
-    in_words,
-    outcome_of,
-    verdict,
-    versus,
-)
+from epilens.analyses.verdicts import Comparisons, Verdict, in_words, outcome_of, versus
 from epilens.core.decisions import LOCKED_WEIGHT
 from epilens.evaluation.ledger import fuse
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import score
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 METRICS = ("macro_f1", "ez_f1", "ez_auprc", "ndcg_ez")
@@ -49,17 +35,15 @@ def compute(run: Run) -> AnalysisResult:
     )
     frame = over_seeds(scores, ["weight"], METRICS)
     per_seed = scores.groupby(["weight", "seed"])["macro_f1"].mean().groupby("weight")
-    frame["macro_f1_lowest"], frame["macro_f1_highest"] = (
-        per_seed.min().to_numpy(),
-        per_seed.max().to_numpy(),
-    )
+    frame["macro_f1_lowest"] = per_seed.min().to_numpy()
+    frame["macro_f1_highest"] = per_seed.max().to_numpy()
     named = scores.assign(method="λ = " + scores["weight"].map("{:g}".format))
     ends = ("λ = 0", "λ = 1")
     comparisons = tuple(versus(named, "λ = 0.2", end, "macro_f1") for end in ends)
     return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """Mean and range over seeds; even steps, because the weights are not evenly spaced."""
     (ax,) = axes
     places = range(len(frame))
@@ -77,7 +61,7 @@ def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """The locked weight beats both branches alone."""
     alone, locked, other = (value_of(frame, "macro_f1", weight=w) for w in (0.0, 0.2, 1.0))
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "at the locked weight 0.2, Macro-F1 (0.6371) exceeds PRQ-Net's (0.6282) and BCR-Net's "
         "(0.6248)",

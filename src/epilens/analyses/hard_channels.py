@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.figures import grouped_points
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
+from epilens.analyses.figures import Panels, grouped_points
 from epilens.analyses.tables import CORE, over_seeds, paper_rows, title_of, value_of
-from epilens.analyses.verdicts import DRAWS, Comparisons, Verdict, outcome_of, verdict
+from epilens.analyses.verdicts import DRAWS, Comparisons, Verdict, outcome_of
 from epilens.core.decisions import confusion_metrics
 from epilens.evaluation.resampling import Comparison, compare_patients
 from epilens.evaluation.run import Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PERCENTS = (10, 20, 30)
 METRICS = ("ez_f1", "ez_recall")
@@ -93,7 +88,7 @@ def _decide(flagged: np.ndarray, is_ez: np.ndarray) -> tuple[float, float]:
     return float(f1), float(tp / (tp + fn)) if tp + fn else 0.0
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """EZ-F1 of the three models, mean and SD over seeds."""
     (ax,) = axes
     grouped_points(ax, frame, "percent", "ez_f1", [f"{p} %" for p in PERCENTS])
@@ -112,7 +107,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     ]
     recall = [value_of(frame, "ez_recall_gain", percent=p, method="cdel") for p in PERCENTS]
     above = sum(c.low > 0 for c in comparisons if c)
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "on the hardest 10, 20 and 30 % of channels CDEL raises PRQ-Net's EZ-F1 by 0.0219, 0.0236 "
         "and 0.0245, and its EZ recall by 0.0682, 0.0607 and 0.0504",

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.figures import legend_above, short_center, style_of
+from epilens.analyses import Analysis, AnalysisResult
+from epilens.analyses.figures import Panels, center_ticks, grouped_points
 from epilens.analyses.intervals import add_t_intervals
-from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, naturally, paper_rows, title_of
 from epilens.analyses.verdicts import (
-    FEWEST,
-    TOO_FEW,
     ClaimOutcome,
     Comparisons,
     Verdict,
+    cdel_versus_best,
+    centers_excluding_zero,
     outcome_of,
-    usable,
-    verdict,
-    versus_best,
 )
 from epilens.evaluation.resampling import bootstrap, interval, patient_means
 from epilens.evaluation.run import Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DRAWS = 2000
 
@@ -51,7 +41,8 @@ PAPER = paper_rows(
 def compute(run: Run) -> AnalysisResult:
     """Seeds averaged within patients, then patients of each center drawn; 95 % intervals."""
     scores, rows, of_patients = run.loco_run.scores, [], []
-    for center in naturally(scores["center"]):
+    centers = naturally(scores["center"])
+    for center in centers:
         for method in CORE:
             values = patient_means(scores[scores["center"] == center], method, "macro_f1")
             of_patients.append(values.to_numpy())
@@ -61,37 +52,15 @@ def compute(run: Run) -> AnalysisResult:
             )
     columns = ["center", "method", "title", "patients", "macro_f1", "low", "high", "draws"]
     frame = add_t_intervals(pd.DataFrame(rows, columns=columns), of_patients)
-    core = scores[scores["method"].isin(CORE)]
-    comparisons = tuple(
-        versus_best(core[core["center"] == center], "cdel", "macro_f1")
-        for center in naturally(scores["center"])
-    )
+    comparisons = cdel_versus_best(scores[scores["method"].isin(CORE)], "center", centers)
     return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """Macro-F1 with intervals, one group of points per center."""
     (ax,) = axes
-    centers = list(dict.fromkeys(frame["center"]))
-    for place, method in enumerate(CORE):
-        rows = frame[frame["method"] == method]
-        ax.errorbar(
-            [centers.index(center) + (place - 1) * 0.2 for center in rows["center"]],
-            rows["macro_f1"],
-            yerr=[rows["macro_f1"] - rows["low"], rows["high"] - rows["macro_f1"]],
-            ls="none",
-            ms=5,
-            lw=1.2,
-            capsize=2,
-            label=title_of(method),
-            **style_of(method),
-        )
-    counts = frame.groupby("center")["patients"].first()
-    names = [f"{short_center(center)}\nn = {counts[center]}" for center in centers]
-    ax.set_xticks(range(len(centers)), names)
-    ax.set_xlim(-0.5, len(centers) - 0.5)
+    grouped_points(ax, frame, "center", "macro_f1", center_ticks(frame))
     ax.set(xlabel="center held out", ylabel="patient Macro-F1, 95 % bootstrap interval")
-    legend_above(ax)
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
@@ -102,22 +71,12 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     # The paper's claim is one of point estimates, whose intervals overlap.
     if outcome is ClaimOutcome.UNCLEAR and len(won) >= max(1, len(leaders) - 1):
         outcome = ClaimOutcome.AGREE
-    return verdict(
+    return Verdict(
         outcome,
         "CDEL has the highest point estimate in three of four held-out centers, all intervals "
         "overlapping",
-        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); {_beyond(comparisons)}",
-    )
-
-
-def _beyond(comparisons: Comparisons) -> str:
-    tested = usable(comparisons)
-    if not tested:
-        return f"in every center {TOO_FEW}"
-    apart = sum(not c.low <= 0 <= c.high for c in tested)
-    return (
-        f"the interval of its difference from the best of the others excludes zero in "
-        f"{apart} of {len(tested)} with {FEWEST} patients or more"
+        f"in {len(won)} of {len(leaders)} ({', '.join(won) or 'none'}); "
+        + centers_excluding_zero(comparisons),
     )
 
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.tables import best, by_method, paper_text, title_of, value_of, with_sd
-from epilens.analyses.verdicts import (
-    Comparisons,
-    Verdict,
-    in_words,
-    outcome_of,
-    verdict,
-    versus_best,
-)
+from epilens.analyses.verdicts import Comparisons, Verdict, in_words, outcome_of, versus_best
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import summarise
 from epilens.methods import METHODS
@@ -85,7 +77,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     )
     absent = [title_of(m) for m in PAPER["method"] if m not in set(frame["method"])]
     without = f"; not in this run: {', '.join(absent)}" if absent else ""
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "CDEL is highest in Macro-F1 (0.637), EZ-F1 (0.449) and AUROC (0.747) and has the EZ-"
         "fraction bias closest to zero (+0.003)",

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.tables import CORE, in_order, paper_rows
-from epilens.analyses.verdicts import (
-    Comparisons,
-    Verdict,
-    in_words,
-    outcome_of,
-    verdict,
-    versus_best,
-)
+from epilens.analyses.verdicts import Comparisons, Verdict, cdel_versus_best, in_words, outcome_of
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import per_seed_means
 
@@ -36,14 +28,11 @@ PAPER = paper_rows(
 
 def compute(run: Run) -> AnalysisResult:
     """The three models, seed by seed."""
-    means = per_seed_means(run.scores[run.scores["method"].isin(CORE)])
-    frame = means[["seed", "method", *COLUMNS]]
-    seeds = sorted(set(frame["seed"]))
-    frame = in_order(frame, seed=seeds, method=CORE)
     core = run.scores[run.scores["method"].isin(CORE)]
-    comparisons = tuple(
-        versus_best(core[core["seed"] == seed], "cdel", "macro_f1") for seed in seeds
-    )
+    seeds = sorted(set(core["seed"]))
+    frame = per_seed_means(core)[["seed", "method", *COLUMNS]]
+    frame = in_order(frame, seed=seeds, method=CORE)
+    comparisons = cdel_versus_best(core, "seed", seeds)
     return AnalysisResult(frame, claim(frame, comparisons), comparisons)
 
 
@@ -55,7 +44,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
         f"seed {seed}: {in_words(comparison)}"
         for seed, comparison in zip(leaders["seed"], comparisons, strict=True)
     ]
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "CDEL has the highest Macro-F1 of the three models in each of three seeds",
         f"in {won} of {len(leaders)}; {'; '.join(by_seed)}",

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from epilens.analyses import Analysis
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.columns import HEADINGS
-from epilens.analyses.figures import legend_inside
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses.figures import Panels, legend_inside
 from epilens.analyses.tables import CORE, paper_rows
-from epilens.analyses.verdicts import ClaimOutcome, Verdict, verdict
+from epilens.analyses.verdicts import ClaimOutcome, Verdict
 from epilens.evaluation.resampling import permute_within_patients
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PERMUTATIONS = 1000
 
@@ -49,7 +43,7 @@ def compute(run: Run) -> AnalysisResult:
     return AnalysisResult(frame, claim(frame), figure=frame.merge(null, on="metric"))
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """Histogram of the null of Macro-F1, and where CDEL is."""
     (ax,) = axes
     macro = frame[frame["metric"] == "macro_f1"]
@@ -68,7 +62,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
     """CDEL needs BCR-Net's own order of channels."""
     row = frame.set_index("metric").loc["macro_f1"]
     also = [HEADINGS[m] for m in frame.loc[frame["p"] < 0.05, "metric"] if m != "macro_f1"]
-    return verdict(
+    return Verdict(
         _outcome(float(row["p"])),
         "shuffling BCR-Net within patients lowers Macro-F1 from 0.6371 to 0.6068 on average, p = "
         "0.001",

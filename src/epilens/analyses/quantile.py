@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.tables import by_method, paper_rows, with_sd
 from epilens.analyses.verdicts import (
     TOO_FEW,
@@ -14,7 +13,6 @@ from epilens.analyses.verdicts import (
     Verdict,
     in_words,
     usable,
-    verdict,
     versus,
 )
 from epilens.evaluation.resampling import Comparison
@@ -48,7 +46,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
     compared = usable(comparisons)
-    return verdict(
+    return Verdict(
         _outcome(compared),
         f"Macro-F1 stays within {LARGEST_CHANGE} of Q10, less than one SD over seeds",
         f"it stays within {change:.4f}; {'; '.join(in_words(c, 4) for c in compared) or TOO_FEW}",

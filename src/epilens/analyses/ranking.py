@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.columns import HEADINGS
-from epilens.analyses.result import AnalysisResult
 from epilens.analyses.tables import CORE, best, by_method, paper_rows, with_sd
-from epilens.analyses.verdicts import (
-    TOO_FEW,
-    Comparisons,
-    Verdict,
-    outcome_of,
-    usable,
-    verdict,
-    versus,
-)
+from epilens.analyses.verdicts import TOO_FEW, Comparisons, Verdict, outcome_of, usable, versus
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
 
@@ -48,7 +39,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
         if values.loc["prq", metric] < values.loc["cdel", metric] < values.loc["bcr", metric]
     ]
     names = ", ".join(HEADINGS[metric] for metric in leads) or "none"
-    return verdict(
+    return Verdict(
         outcome_of(comparisons),
         "BCR-Net ranks EZ channels best in all five metrics, CDEL second, PRQ-Net third",
         f"BCR-Net is best in {len(leads)} of {len(METRICS)} ({names}), CDEL lies between the two "

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from epilens.analyses import Analysis
-from epilens.analyses.figures import legend_inside, style_of
+from epilens.analyses.figures import Panels, legend_inside, style_of
 from epilens.analyses.tables import best, title_of
 from epilens.core.errors import LedgerError
 from epilens.evaluation.run import Run
 from epilens.methods import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Classes of the stated probability of EZ in the table and figure."""
@@ -69,7 +64,7 @@ def calibration_error(said: np.ndarray, is_ez: np.ndarray, weight: np.ndarray) -
     return float(np.abs(apart).sum() / weight.sum())
 
 
-def draw(frame: pd.DataFrame, axes: Sequence[Axes]) -> None:
+def draw(frame: pd.DataFrame, axes: Panels) -> None:
     """EZ fraction over the stated probability; the dotted line is perfect calibration."""
     (ax,) = axes
     drawn = [m for m in DRAWN if m in set(frame["method"])] or frame["method"].tolist()[:5]

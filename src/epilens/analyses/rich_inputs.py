@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from epilens.analyses import Analysis
-from epilens.analyses.result import AnalysisResult
+from epilens.analyses import Analysis, AnalysisResult
 from epilens.analyses.tables import by_method, title_of
-from epilens.analyses.verdicts import (
-    ClaimOutcome,
-    Comparisons,
-    Verdict,
-    in_words,
-    usable,
-    verdict,
-    versus,
-)
+from epilens.analyses.verdicts import ClaimOutcome, Comparisons, Verdict, in_words, usable, versus
 from epilens.core.errors import LedgerError
 from epilens.evaluation.resampling import Comparison
 from epilens.evaluation.run import Run
@@ -58,7 +49,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """None of them improves on CDEL."""
     gaps = frame[frame["method"].str.startswith("rich/")].set_index("method")["gap"]
     tested = usable(comparisons)
-    return verdict(
+    return Verdict(
         _outcome(tested),
         "no richer input improves on CDEL, Macro-F1 being generally 0.05 to 0.10 below",
         f"{_range(gaps)}; {in_words(max(tested, key=lambda c: c.estimate, default=None))}",

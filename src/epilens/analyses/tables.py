@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from epilens.analyses.columns import PAPER, SD
 from epilens.data.tables import natural
 from epilens.methods import METHODS
 
@@ -24,21 +25,14 @@ def over_seeds(scores: pd.DataFrame, by: Sequence[str], metrics: Sequence[str]) 
     per_seed = scores.groupby([*by, "seed"], sort=False)[metrics].mean()
     over = per_seed.groupby(by, sort=False)
     mean, sd = over.mean(), over.std(ddof=1)
-    columns = {}
-    for name in metrics:
-        columns |= {name: mean[name], f"{name}_sd": sd[name]}
-    return pd.DataFrame(columns).reset_index()
+    return mean.join(sd.add_suffix(SD))[with_sd(*metrics)].reset_index()
 
 
 def in_order(frame: pd.DataFrame, **orders: Sequence[Any]) -> pd.DataFrame:
     """Rows sorted by columns, each in the order of values that is given for it."""
-    ranks = pd.DataFrame(
-        {
-            name: frame[name].map({value: i for i, value in enumerate(order)})
-            for name, order in orders.items()
-        }
-    )
-    return frame.loc[ranks.sort_values(list(orders)).index].reset_index(drop=True)
+    return frame.sort_values(
+        list(orders), key=lambda column: column.map(list(orders[str(column.name)]).index)
+    ).reset_index(drop=True)
 
 
 def naturally(names: Iterable[str]) -> list[str]:
@@ -54,6 +48,19 @@ def by_method(scores: pd.DataFrame, methods: Sequence[str], metrics: Sequence[st
     return frame.reset_index()
 
 
+def as_columns(frame: pd.DataFrame, rows: list[str], name: str, value: str) -> pd.DataFrame:
+    """A frame as the paper prints it: each `name` is a column with its values.
+
+    SD and the paper's values of the same quantity go with it.
+    """
+    ends = [(before, after) for before in ("", PAPER) for after in ("", SD)]
+    parts = []
+    for label, part in frame.groupby(name, sort=False):
+        names = {f"{before}{value}{after}": f"{before}{label}{after}" for before, after in ends}
+        parts.append(part.set_index(rows).reindex(columns=list(names)).rename(columns=names))
+    return pd.concat(parts, axis=1).reset_index()
+
+
 def paper_rows(columns: Sequence[str], *rows: Sequence[Any]) -> pd.DataFrame:
     """Rows of a table of the paper."""
     return pd.DataFrame([list(row) for row in rows], columns=list(columns))
@@ -67,7 +74,7 @@ def paper_text(columns: Sequence[str], text: str) -> pd.DataFrame:
 
 def with_sd(*metrics: str) -> list[str]:
     """Each metric followed by its SD: the order in which the paper prints them."""
-    return [name for metric in metrics for name in (metric, f"{metric}_sd")]
+    return [name for metric in metrics for name in (metric, metric + SD)]
 
 
 def value_of(frame: pd.DataFrame, column: str, **where: Any) -> float:

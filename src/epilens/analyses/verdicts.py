@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
+from typing import Any
 
 import pandas as pd
 
@@ -22,11 +23,7 @@ DRAWS = 2000
 """Bootstrap draws for a verdict; tables with intervals draw as often as the paper."""
 FEWEST = 5
 """Patients that a usable interval needs."""
-
-
 TOO_FEW = f"fewer than {FEWEST} patients, too few for an interval"
-
-
 Comparisons = tuple[Comparison | None, ...]
 """Those that decide a verdict; None where a metric is undefined."""
 
@@ -62,13 +59,6 @@ class Verdict:
         return f"The paper: {self.paper}. Here: {self.here}. {self.outcome.value}"
 
 
-def verdict(outcome: ClaimOutcome | bool, paper: str, here: str) -> Verdict:
-    """A verdict; for counts, true or false is enough."""
-    if isinstance(outcome, bool):
-        outcome = ClaimOutcome.AGREE if outcome else ClaimOutcome.DIFFER
-    return Verdict(outcome, paper, here)
-
-
 def usable(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
     """Comparisons that are defined and have enough patients."""
     defined = [c for c in comparisons if c is not None and not isnan(c.estimate)]
@@ -85,12 +75,10 @@ def outcome_of(comparisons: Iterable[Comparison | None]) -> ClaimOutcome:
     return ClaimOutcome.AGREE if all(c.low > 0 for c in tested) else ClaimOutcome.UNCLEAR
 
 
-def versus(
-    scores: pd.DataFrame, a: str, b: str, metric: str, draws: int = DRAWS
-) -> Comparison | None:
+def versus(scores: pd.DataFrame, a: str, b: str, metric: str) -> Comparison | None:
     """Method `a` minus method `b`, paired over patients; None if no patient has the metric."""
     try:
-        return compare_scores(scores, a, b, metric, draws)
+        return compare_scores(scores, a, b, metric, DRAWS)
     except LedgerError:
         return None
 
@@ -100,6 +88,23 @@ def versus_best(scores: pd.DataFrame, method: str, metric: str) -> Comparison | 
     others = scores[scores["method"] != method]
     means = others.groupby(["method", "patient"])[metric].mean().groupby("method").mean().dropna()
     return versus(scores, method, str(means.idxmax()), metric) if len(means) else None
+
+
+def cdel_versus_best(scores: pd.DataFrame, by: str, groups: Iterable[Any]) -> Comparisons:
+    """Macro-F1 of CDEL minus that of the best other method, in each group of patients or seeds."""
+    return tuple(versus_best(scores[scores[by] == value], "cdel", "macro_f1") for value in groups)
+
+
+def centers_excluding_zero(comparisons: Comparisons) -> str:
+    """In words: in how many centers the best two methods differ by more than chance."""
+    tested = usable(comparisons)
+    if not tested:
+        return f"in every center {TOO_FEW}"
+    apart = sum(not c.low <= 0 <= c.high for c in tested)
+    return (
+        f"the interval of its difference from the best of the others excludes zero in "
+        f"{apart} of {len(tested)} with {FEWEST} patients or more"
+    )
 
 
 def in_words(comparison: Comparison | None, digits: int = 3) -> str:
