@@ -102,7 +102,7 @@ assert (again.kind, len(again), again[0].parts["change"].seconds) == ("change", 
 part = make_recording(channels=[f"{s}{i}" for s in "AB" for i in range(1, 5)])
 ours, theirs = (epilens.localize([part], one) for one in (model, here / "model"))
 np.testing.assert_array_equal(ours.scores.p_nez, theirs.scores.p_nez)
-assert theirs.about.title == "Example model (mean change)" and theirs.why is None
+assert theirs.source.title == "Example model (mean change)" and theirs.why is None
 assert len(set(theirs.scores.p_nez)) > 1 and set(theirs.decisions) <= {"EZ", "NEZ", "abstained"}
 print(theirs.save(here / "out").read_text(encoding="utf-8").count("Example model"))
 """

@@ -107,7 +107,7 @@ def test_a_cube_and_a_page_know_that_a_patient_is_simulated(tiny):
     folder = min((tiny / "north").glob("sub-*"))
     cube = describe(load_patient(folder, Plan(), Given()).recordings)
     assert cube.attrs["simulated"] is True
-    assert localize(cube, "line-length-change").about.simulated
+    assert localize(cube, "line-length-change").is_simulated
 
 
 def test_a_real_patient_in_a_center_of_that_name_is_not_simulated(tmp_path):

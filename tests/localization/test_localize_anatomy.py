@@ -27,7 +27,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("mm", "name", "side"), KNOWN)
 def test_known_places_have_their_names(mm, name, side):
-    region = find_regions([mm], MNI).atlases[0].regions[0]
+    region = find_regions([mm], MNI).regions["AAL3"][0]
     assert (region.name, region.side) == (name, side)
     assert 0.3 < region.share <= 1
 
@@ -42,7 +42,7 @@ def test_the_share_is_that_of_the_voxels_around():
                 if x * x + y * y + z * z <= 16:
                     near.append((at[0] + x, at[1] + y, at[2] + z))
     labels = AtlasBrowser("AAL3").find_regions(np.array(near))
-    region = find_regions([(-20.4, -11.6, -20.3)], MNI).atlases[0].regions[0]
+    region = find_regions([(-20.4, -11.6, -20.3)], MNI).regions["AAL3"][0]
     assert region.name == "hippocampus"
     assert region.share == pytest.approx(labels.count("Hippocampus_L") / len(near))
     assert region.share < 1
@@ -56,12 +56,12 @@ def test_decimals_are_rounded_and_not_cut_off():
 
 def test_outside_of_every_region_nothing_is_named():
     far = [(0.0, 0.0, 300.0), (-500.0, 90.0, 0.0), (200.0, -300.0, -200.0)]
-    assert find_regions(far, MNI).atlases[0].regions == (None, None, None)
+    assert find_regions(far, MNI).regions["AAL3"] == (None, None, None)
 
 
 def test_contacts_without_a_position_have_no_region():
-    found = find_regions([None, KNOWN[0][0], None], MNI).atlases[0]
-    assert [r is None for r in found.regions] == [True, False, True]
+    found = find_regions([None, KNOWN[0][0], None], MNI).regions["AAL3"]
+    assert [r is None for r in found] == [True, False, True]
 
 
 def test_positions_of_fsaverage_are_moved_first():
@@ -80,7 +80,7 @@ def test_positions_of_fsaverage_are_moved_first():
 )
 def test_where_nothing_fits_it_is_said_why(positions, space, why):
     found = find_regions(positions, space)
-    assert found.atlases == ()
+    assert found.regions == {}
     assert why in found.why
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from new_patients import CONTACTS, FS, the_files, the_model, the_patient
 
+from epilens.evaluation.certainty import CoveringSet
 from epilens.localization.caveats import (
     describe_performance,
-    describe_resection,
     describe_sets,
 )
-from epilens.localization.certainty import ContactSet, PatientCertainty
+from epilens.localization.certainty import PatientCertainty
 from epilens.localization.compare import resection
 from epilens.localization.sources import ModelSource, open_source
 from epilens.plan import Plan
@@ -41,9 +41,9 @@ def test_how_good_the_model_was_is_said_with_chance_beside_it():
 
 @pytest.mark.parametrize(("held", "told"), [(19, True), (18, True), (17, False), (4, False)])
 def test_a_set_that_holds_nearly_all_contacts_is_told(held, told):
-    holds = np.arange(20) < held
-    every = ContactSet(0.9, 0.95, np.ones(20, bool))
-    sure = PatientCertainty(None, (every, ContactSet(0.8, 0.8, holds)), (), None, ())
+    every = (CoveringSet(0.9, None, 0.95, 1.0), np.ones(20, bool))
+    part = (CoveringSet(0.8, 0.5, 0.8, 0.9), np.arange(20) < held)
+    sure = PatientCertainty(None, (every, part), (), None, ())
     lines = describe_sets(sure)
     assert bool(lines) == told
     if told:
@@ -56,9 +56,9 @@ def test_a_blind_pick_stands_beside_the_resection():
     p = np.linspace(0.1, 0.9, 10)
     cut = resection(list(CONTACTS[:4]), CONTACTS, p, k=5)
     assert cut.by_chance == pytest.approx(2.0)
-    picks = np.random.default_rng(0).permuted(np.tile(cut.resected, (20000, 1)), axis=1)[:, :5]
+    picks = np.random.default_rng(0).permuted(np.tile(cut.members, (20000, 1)), axis=1)[:, :5]
     assert cut.by_chance == pytest.approx(picks.sum(axis=1).mean(), abs=0.03)
-    assert describe_resection(cut) == (
+    assert str(cut) == (
         "4 of the 5 top-ranked contacts are in the resection (expected by chance: 2.0)."
     )
 
@@ -72,10 +72,10 @@ def test_what_was_analysed_is_said_of_every_seizure():
     assert (first.rate_hz, first.contacts, first.ictal_windows) == (FS, 10, 29)
     assert found.seizures[2].file == 3
     about = found.analysed
-    assert about.montage == "as recorded"
-    assert about.filter == "1-150 Hz (zero-phase Butterworth, order 4), no notch"
-    assert dict(about.versions).keys() >= {"EpiLENS", "Python", "numpy", "mne", "torch"}
-    assert len(about.date) == 10
+    assert about["montage"] == "as recorded"
+    assert about["filter"] == "1-150 Hz (zero-phase Butterworth, order 4), no notch"
+    assert about["versions"].keys() >= {"EpiLENS", "Python", "numpy", "mne", "torch"}
+    assert len(about["date"]) == 10
 
 
 def test_who_marked_an_onset_stands_beside_it():
@@ -104,5 +104,5 @@ def test_other_settings_are_said():
     plan = Plan().override(montage={"scheme": "bipolar"}, filter={"notch": "auto", "band": "none"})
     part = make_recording(fs=FS, channels=CONTACTS)
     about = localize([part], "line-length-change", plan=plan).analysed
-    assert about.montage == "bipolar along electrodes"
-    assert about.filter == "no band limits, notch at mains and harmonics"
+    assert about["montage"] == "bipolar along electrodes"
+    assert about["filter"] == "no band limits, notch at mains and harmonics"

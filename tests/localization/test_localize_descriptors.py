@@ -59,7 +59,7 @@ def test_an_imported_model_is_given_the_released_descriptors(imported, parts):
     texts = " ".join(c.text for c in found.certainty.cautions)
     assert "no plan" not in texts
     assert "forced" not in texts
-    assert ("trained on", "descriptors: the released code's nine") in found.about.card
+    assert ("trained on", "descriptors: the released code's nine") in found.source.card()
 
 
 def test_its_page_shows_them(imported, parts):
@@ -72,7 +72,7 @@ def test_its_page_shows_them(imported, parts):
 
 def test_the_page_of_a_trained_model_names_the_paper_s():
     found = localize(make_cube(fs=FS), the_model())
-    assert ("trained on", "descriptors: the paper's nine") in found.about.card
+    assert ("trained on", "descriptors: the paper's nine") in found.source.card()
 
 
 def test_a_cube_with_other_descriptors_is_refused_with_what_to_do(imported):
@@ -116,7 +116,7 @@ def test_a_plan_that_is_forced_upon_a_model_describes_the_evidence(imported, par
     found = localize(parts, imported, plan=Plan(), force_descriptors=True)
     assert FORCED in cautions(found)
     np.testing.assert_array_equal(found.cube["x"], describe(parts)["x"])
-    assert found.about.plan_digest == Plan().digest
+    assert found.source.plan.digest == Plan().digest
 
 
 def test_other_band_limits_are_forced_and_told_too(parts):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from epilens.evidence.contact_features import MEASURES, SUMMARIES, WORDS
-from epilens.localization.feature_notes import feature_cautions
-from epilens.localization.feature_words import describe_features
+from epilens.localization.data_doubts import feature_cautions
+from epilens.localization.narrative import describe_features
 from epilens.networks.explanation import Explanation
 from epilens.testing import make_patient
 

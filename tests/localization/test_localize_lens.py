@@ -108,7 +108,7 @@ def test_one_seizure_of_one_contact_has_a_score(model):
 
 def test_the_page_of_a_lens_tells_terms(model):
     found = localize(the_files(), model, onsets=[40, 40, 40])
-    assert found.about.title == "EpiLENS model (lens)"
+    assert found.source.title == "EpiLENS model (lens)"
     assert found.scores.parts == {}
     assert any("average contact" in line for line in found.words[found.order[0]])
 
@@ -116,7 +116,7 @@ def test_the_page_of_a_lens_tells_terms(model):
 def test_without_a_model_the_default_ranks_with_another_beside_it(tmp_path):
     path = write_edf(tmp_path / "one.edf", CONTACTS)
     found = localize([path], onsets=[40])
-    assert found.about.source == DEFAULT
+    assert found.source.name == DEFAULT
     assert [o.name for o in found.comparisons] == ["line-length-spread", "epileptogenicity-index"]
     assert open_source(FALLBACK).method.training_free
 
@@ -124,7 +124,7 @@ def test_without_a_model_the_default_ranks_with_another_beside_it(tmp_path):
 def test_a_recording_that_is_too_short_for_the_default_model_is_ranked_without_training(tmp_path):
     path = write_edf(tmp_path / "one.edf", CONTACTS)
     found = localize([path], onsets=[12])
-    assert found.about.source == FALLBACK
+    assert found.source.name == FALLBACK
     # The seizure begins at 40 s: that is said first.
     onset, unused = found.certainty.cautions[:2]
     assert onset.text.startswith("Check the onset of seizure 1.")

@@ -174,7 +174,7 @@ def test_a_resection_is_matched_by_contact():
 def test_a_resection_is_compared_with_the_top_contacts():
     p = np.array([0.5, 0.1, 0.2, 0.9, 0.3])
     cut = resection(["A2", "odd"], CHANNELS, p, k=2)
-    assert (cut.covered, cut.not_resected, cut.outside) == (0.5, (2,), (4,))
+    assert (cut.hits, cut.not_resected, cut.outside) == (1, (2,), (4,))
     with pytest.raises(DataError, match=r"found none of them in the list \(Z9\)"):
         resection("Z9", CHANNELS, p, k=2)
 

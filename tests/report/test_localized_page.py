@@ -252,7 +252,7 @@ def test_the_table_is_what_the_sidecar_says(tmp_path):
     assert len({line.count("\t") for line in lines}) == 1
     assert about["TopK"] == usual().k
     assert "run-01" in about["ez_score_s2"]["Description"]
-    assert about["Threshold"] == pytest.approx(1 - usual().about.threshold, abs=1e-5)
+    assert about["Threshold"] == pytest.approx(1 - usual().source.threshold, abs=1e-5)
     assert sidecar(hostile())["Threshold"] is None
 
 

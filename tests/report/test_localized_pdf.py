@@ -55,7 +55,7 @@ def test_every_sheet_says_who_when_and_what_it_is_not():
     rules = text[text.rindex("@page") : text.index("</style>")]
     assert 'content: "sub-Usual: contacts ranked by EpiLENS"' in rules
     assert 'content: "Research use only. Not for diagnosis' in rules
-    assert f"analysed on {usual().analysed.date}" in rules
+    assert f"analysed on {usual().analysed['date']}" in rules
     assert '"Page " counter(page) " of " counter(pages)' in rules
 
 

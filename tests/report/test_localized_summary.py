@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -23,15 +24,20 @@ def test_flagged_contacts_come_first_with_their_electrode():
     assert ("on electrode" in finding) == (flagged["shaft"].value_counts().max() > len(flagged) / 2)
 
 
+def at_threshold(threshold: float):
+    source = copy(usual().source)
+    source.threshold = threshold
+    return replace(usual(), source=source)
+
+
 def test_one_flagged_contact_is_singular():
-    threshold = float(np.sort(usual().scores.p_nez)[:2].mean())
-    one = replace(usual(), about=replace(usual().about, threshold=threshold))
+    one = at_threshold(float(np.sort(usual().scores.p_nez)[:2].mean()))
     assert one.summary[0].startswith("1 of 24 contacts is flagged as possibly")
     assert one.summary[0].endswith(f"(EZ): {usual().contacts['name'][0]}.")
 
 
 def test_without_a_flagged_contact_the_first_of_the_ranking_are_named():
-    none = replace(usual(), about=replace(usual().about, threshold=0.0))
+    none = at_threshold(0.0)
     assert none.summary[0].startswith("No contact is above the threshold; the first of the ")
     method = hostile().summary[0]
     assert method.startswith("The contacts most similar to the epileptogenic zone (EZ) are ")

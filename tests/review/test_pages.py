@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -49,8 +50,8 @@ def test_the_index_lists_the_patients_that_have_a_page(server, folder):
 
 def test_the_index_marks_simulated_patients_and_not_the_others(tmp_path):
     sentence = "Simulated patients: nothing here is clinical evidence."
-    about = replace(hostile().about, simulated=True)
-    write_report(replace(hostile(), about=about, patient="sub-Made"), tmp_path)
+    cube = hostile().cube.assign_attrs(simulated=True)
+    write_report(replace(hostile(), cube=cube, patient="sub-Made"), tmp_path)
     assert index_page(tmp_path).count(sentence) == 1, "all of them"
     write_report(hostile(), tmp_path)
     text = index_page(tmp_path)
@@ -61,8 +62,9 @@ def test_the_index_marks_simulated_patients_and_not_the_others(tmp_path):
 
 
 def test_the_index_names_a_model_that_was_trained_on_simulated_patients(tmp_path):
-    about = replace(hostile().about, trained_on_simulated=True)
-    write_report(replace(hostile(), about=about), tmp_path)
+    source = copy(hostile().source)
+    source.simulated = True
+    write_report(replace(hostile(), source=source), tmp_path)
     assert "model trained on simulated patients; " in index_page(tmp_path)
     assert "simulated patient; " not in index_page(tmp_path)
 

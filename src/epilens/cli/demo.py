@@ -26,7 +26,6 @@ from epilens.evidence.store import describe_cohort
 from epilens.io.atomic import load_json
 from epilens.io.outputs import claim_output
 from epilens.localization import DEFAULT
-from epilens.localization.reference_zones import with_zones
 from epilens.methods import stores_of
 from epilens.networks.model import open_model, save_model
 from epilens.plan import SHAFT, Plan, Runtime
@@ -88,7 +87,7 @@ def _first_page(cohort: Path, zones: Mapping[str, frozenset[str]], out: Path) ->
     files = next(folder for folder in edf.parents if folder.name in zones)
     with progress(f"localizing {files.name}") as tick:
         localized = localize(files, tick=tick)
-    return write_report(with_zones(localized, {"true onset zone": zones[files.name]}), out)
+    return write_report(localized.with_zones({"true onset zone": zones[files.name]}), out)
 
 
 def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:
@@ -117,7 +116,7 @@ def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, job
         with progress(f"localizing {patient}") as tick:
             localized = localize(files, folder, compare=compared, tick=tick)
         known = {"true onset zone": zones[patient], "annotated EZ": _annotated(described[patient])}
-        localized = with_zones(localized, known)
+        localized = localized.with_zones(known)
         page = write_report(localized, out / "localized")
         say(f"the {which} held-out patient by AUROC of {SHOWN}, {patient}: {page}")
         for zone in localized.zones:

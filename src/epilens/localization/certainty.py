@@ -6,7 +6,7 @@ Training-free methods and imported checkpoints have no such information; the pag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -15,12 +15,12 @@ import numpy as np
 import xarray as xr
 
 from epilens.core.types import Bools, Floats
-from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.novelty import CohortDistance
+from epilens.evidence.cube import is_reference
 from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
-from epilens.localization.prepare import Evidence, reference_windows
+from epilens.localization.prepare import Evidence
 from epilens.localization.sources import Scores, Source
 
 FEW_REFERENCE = 10
@@ -39,23 +39,13 @@ class Caution:
 
 
 @dataclass(frozen=True)
-class ContactSet:
-    """Contacts that together should contain a stated fraction of the EZ."""
-
-    coverage: float
-    reached: float
-    """Fraction that such sets contained on held-out patients."""
-    holds: Bools
-    """(C,)"""
-
-
-@dataclass(frozen=True)
 class PatientCertainty:
     """How certain the scores are; None or empty where that is unknown."""
 
     probability: Floats | None
     """Calibrated P(EZ), (C,)."""
-    sets: tuple[ContactSet, ...]
+    sets: tuple[tuple[CoveringSet, Bools], ...]
+    """Sets that should contain a stated fraction of the EZ, and which contacts are in them (C,)."""
     distances: tuple[CohortDistance, ...]
     agreement: float | None
     """Mean rank correlation of the seizures."""
@@ -76,157 +66,52 @@ def assess(
     distances: tuple[CohortDistance, ...] = ()
     if certainty is not None:
         distances = certainty.distances(cube, p_nez, source.threshold or 0.0)
-    cautions = cautions_of(cube, distances, agreement)
-    cautions += _training_seizures(cube, certainty) + _odd_amplitudes(evidence)
-    cautions += _cut_off(evidence) + _interrupted(evidence)
+    doubts = [*evidence.doubts, *(text for one in (source, *others) for text in one.doubts(cube))]
     if evidence.left_out:
-        text = f"{describe_used(evidence)}. The list of seizures gives the reasons."
-        cautions.append(Caution("caution", text))
-    cautions += [Caution("caution", text) for text in evidence.doubts]
-    for one in (source, *others):
-        cautions += [Caution("caution", text) for text in one.doubts(cube)]
+        doubts.insert(0, f"{describe_used(evidence)}. The list of seizures gives the reasons.")
     return PatientCertainty(
         probability=None if certainty is None else certainty.calibration.probability(p_nez),
-        sets=contact_sets(p_nez, () if certainty is None else certainty.sets),
+        sets=tuple((s, s.holds(p_nez)) for s in (() if certainty is None else certainty.sets)),
         distances=distances,
         agreement=agreement,
-        cautions=(*cautions, *_notes(evidence, source)),
+        cautions=(
+            *cautions_of(cube, distances, agreement),
+            *_training_seizures(cube, certainty),
+            *_odd_amplitudes(evidence),
+            *(Caution("caution", text) for text in doubts),
+            *(Caution("note", text) for text in (*_notes(evidence), *source.notes())),
+        ),
     )
-
-
-def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> list[Caution]:
-    """Seizures that the model was trained on, or a note that this is unknown."""
-    if certainty is None or (count := certainty.recognised(cube)) == 0:
-        return []
-    if certainty.summary == "features":
-        text = "If this is a patient of OpenNeuro ds003029, the model may have been trained on it: "
-        return [Caution("note", text + "this cannot be checked.")]
-    if count is None:
-        text = "It is unknown whether the model was trained on these seizures: the model is older "
-        return [Caution("note", text + "than this check. Train it again to enable the check.")]
-    text = f"{count} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
-    return [Caution("caution", text + "the scores are too optimistic.")]
-
-
-def _odd_amplitudes(evidence: Evidence) -> list[Caution]:
-    """Recordings so small or large that their unit is likely wrong."""
-    if evidence.signals is None:
-        return []
-    cautions, (low, high) = [], USUAL_UV
-    for s, shown in enumerate(evidence.shown):
-        usual = float(np.median(signal_of(evidence.signals, s)[shown].std(axis=1)))
-        if not low <= usual <= high:
-            text = f"Seizure {s + 1} has a typical amplitude of {usual:.2g} µV (SD of its median "
-            text += f"contact), where {low:g} to {high:g} µV are typical. Check its unit."
-            cautions.append(Caution("caution", text))
-    return cautions
-
-
-def _cut_off(evidence: Evidence) -> list[Caution]:
-    """Seizures of incomplete files: the end of the seizure could be missing."""
-    names = evidence.cube["seizure"].values.tolist()
-    return [
-        Caution("caution", f"Seizure {names.index(name) + 1}: {WRONG_LENGTH}. Check the file.")
-        for name in dict.fromkeys(evidence.cut_off)
-        if name in names
-    ]
-
-
-def _interrupted(evidence: Evidence) -> list[Caution]:
-    """Seizures of interrupted recordings, whose onsets were moved or may have to be."""
-    names = evidence.cube["seizure"].values.tolist()
-    return [
-        Caution("caution", f"Seizure {names.index(name) + 1}: {why}.")
-        for name, why in evidence.interrupted
-        if name in names
-    ]
-
-
-def describe_used(evidence: Evidence) -> str:
-    """How many of the seizures were used."""
-    used = evidence.cube.sizes["seizure"]
-    return f"{used} of {used + len(evidence.left_out)} seizures used"
-
-
-def contact_sets(p_nez: Floats, sets: Iterable[CoveringSet]) -> tuple[ContactSet, ...]:
-    """The contacts of a patient that are in each of the sets."""
-    return tuple(ContactSet(rule.coverage, rule.reached, rule.holds(p_nez)) for rule in sets)
-
-
-def _notes(evidence: Evidence, source: Source) -> list[Caution]:
-    """What was excluded or is missing, without making the scores less certain."""
-    cube, texts = evidence.cube, []
-    if dropped := len(evidence.dropped):
-        many = "1 channel was" if dropped == 1 else f"{dropped} channels were"
-        text = f"{many} excluded; the list of channels gives the reason. "
-        texts.append(text + "Check that no contact is among them.")
-    if "has_position" in cube and not cube["has_position"].values.all():
-        texts.append(
-            f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts have a "
-            "position; the others are in the shaft diagram only."
-        )
-    return [Caution("note", text) for text in (*texts, *source.notes())]
-
-
-def seizure_agreement(per_seizure: Floats, shown: Bools) -> float | None:
-    """Mean Spearman correlation between the scores of two seizures, over contacts in both.
-
-    None where no two seizures share three contacts whose scores differ.
-    """
-    correlations = []
-    for a, b in combinations(range(len(per_seizure)), 2):
-        both = shown[a] & shown[b]
-        if both.sum() >= 3:
-            correlations.append(spearman(per_seizure[a, both], per_seizure[b, both]))
-    varied = [correlation for correlation in correlations if correlation is not None]
-    return float(np.mean(varied)) if varied else None
-
-
-def top_share(per_seizure: Floats, shown: Bools, k: int) -> Floats:
-    """Share of its seizures in which a contact is among the k lowest p_nez (C,); ties count."""
-    inside = np.zeros(per_seizure.shape, bool)
-    for s, who in enumerate(shown):
-        p = per_seizure[s]
-        inside[s, who] = [(p[who] < value).sum() < k for value in p[who]]
-    return inside.sum(axis=0) / np.maximum(shown.sum(axis=0), 1)
-
-
-def seizure_spread(per_seizure: Floats, shown: Bools) -> Floats:
-    """Standard deviation of a contact's score over its seizures (C,), population value."""
-    n = np.maximum(shown.sum(axis=0), 1)
-    mean = np.where(shown, per_seizure, 0).sum(axis=0) / n
-    return np.sqrt(np.where(shown, (per_seizure - mean) ** 2, 0).sum(axis=0) / n)
 
 
 def cautions_of(
     cube: xr.Dataset, distances: Sequence[CohortDistance], agreement: float | None
-) -> list[Caution]:
+) -> Iterator[Caution]:
     """Cautions from the patient's own evidence, most severe first."""
-    cautions = [_far_from_cohort(distance) for distance in distances if distance.is_unusual]
-    windows = reference_windows(cube)
+    yield from (_far_from_cohort(distance) for distance in distances if distance.is_unusual)
+    windows = (cube["valid"] & is_reference(cube)).sum("window").values
     usual = float(np.median(windows[windows > 0]))
     if usual < FEW_REFERENCE:
-        text = f"Too few reference windows: the median contact has {usual:g} before onset, "
-        text += (
-            f"{FEW_REFERENCE} are needed. Deviations from such a short reference are unreliable."
+        yield Caution(
+            "abstain",
+            f"Too few reference windows: the median contact has {usual:g} before onset, "
+            f"{FEW_REFERENCE} are needed. Deviations from such a short reference are unreliable.",
         )
-        cautions.append(Caution("abstain", text))
     if cube.sizes["seizure"] == 1:
-        cautions.append(
-            Caution("caution", "Only one seizure: agreement between seizures is unknown.")
-        )
+        yield Caution("caution", "Only one seizure: agreement between seizures is unknown.")
     if (contacts := cube.sizes["channel"]) < FEW_CONTACTS:
         text = f"Only {contacts} contacts: scores are relative to the patient's other contacts."
-        cautions.append(Caution("caution", text))
+        yield Caution("caution", text)
     if agreement is not None and agreement < 0.3:
         text = f"The seizures disagree: mean rank correlation {agreement:.2f}."
-        cautions.append(Caution("caution", text))
+        yield Caution("caution", text)
     covered = cube["high_gamma_covered"].values if "high_gamma_covered" in cube.coords else None
     if covered is not None and covered.min() < 1:
-        text = f"High gamma (80-150 Hz) is covered to {covered.min():.0%} in {(covered < 1).sum()} "
-        text += f"of {len(covered)} seizures, because of their sampling rate."
-        cautions.append(Caution("note", text))
-    return cautions
+        yield Caution(
+            "note",
+            f"High gamma (80-150 Hz) is covered to {covered.min():.0%} in {(covered < 1).sum()} "
+            f"of {len(covered)} seizures, because of their sampling rate.",
+        )
 
 
 def _far_from_cohort(distance: CohortDistance) -> Caution:
@@ -240,3 +125,70 @@ def _far_from_cohort(distance: CohortDistance) -> Caution:
         f"from training patients {distance.distance:.2f} (limit {distance.limit:.2f}). "
         f"Largest deviations: {reasons}.",
     )
+
+
+def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> Iterator[Caution]:
+    """Seizures that the model was trained on, or a note that this is unknown."""
+    if certainty is None or (count := certainty.recognised(cube)) == 0:
+        return
+    if certainty.summary == "features":
+        text = "If this is a patient of OpenNeuro ds003029, the model may have been trained on it: "
+        yield Caution("note", text + "this cannot be checked.")
+    elif count is None:
+        text = "It is unknown whether the model was trained on these seizures: the model is older "
+        yield Caution("note", text + "than this check. Train it again to enable the check.")
+    else:
+        text = f"{count} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
+        yield Caution("caution", text + "the scores are too optimistic.")
+
+
+def _odd_amplitudes(evidence: Evidence) -> Iterator[Caution]:
+    """Recordings so small or large that their unit is likely wrong."""
+    if evidence.signals is None:
+        return
+    low, high = USUAL_UV
+    for s, shown in enumerate(evidence.shown):
+        usual = float(np.median(signal_of(evidence.signals, s)[shown].std(axis=1)))
+        if not low <= usual <= high:
+            text = f"Seizure {s + 1} has a typical amplitude of {usual:.2g} µV (SD of its median "
+            text += f"contact), where {low:g} to {high:g} µV are typical. Check its unit."
+            yield Caution("caution", text)
+
+
+def _notes(evidence: Evidence) -> Iterator[str]:
+    """What was excluded or is missing, without making the scores less certain."""
+    cube = evidence.cube
+    if dropped := len(evidence.dropped):
+        many = "1 channel was" if dropped == 1 else f"{dropped} channels were"
+        text = f"{many} excluded; the list of channels gives the reason. "
+        yield text + "Check that no contact is among them."
+    if "has_position" in cube and not cube["has_position"].values.all():
+        placed = f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts"
+        yield f"{placed} have a position; the others are in the shaft diagram only."
+
+
+def describe_used(evidence: Evidence) -> str:
+    """How many of the seizures were used."""
+    used = evidence.cube.sizes["seizure"]
+    return f"{used} of {used + len(evidence.left_out)} seizures used"
+
+
+def seizure_agreement(per_seizure: Floats, shown: Bools) -> float | None:
+    """Mean Spearman correlation between the scores of two seizures, over contacts in both.
+
+    None where no two seizures share three contacts whose scores differ.
+    """
+    correlations = [
+        spearman(per_seizure[a, both], per_seizure[b, both])
+        for a, b in combinations(range(len(per_seizure)), 2)
+        if (both := shown[a] & shown[b]).sum() >= 3
+    ]
+    varied = [correlation for correlation in correlations if correlation is not None]
+    return float(np.mean(varied)) if varied else None
+
+
+def top_share(per_seizure: Floats, shown: Bools, k: int) -> Floats:
+    """Share of its seizures in which a contact is among the k lowest p_nez (C,); ties count."""
+    p_nez = np.where(shown, per_seizure, np.inf)
+    lower = (p_nez[:, None, :] < p_nez[:, :, None]).sum(axis=2)  # (S, C)
+    return (shown & (lower < k)).sum(axis=0) / np.maximum(shown.sum(axis=0), 1)

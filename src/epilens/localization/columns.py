@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from epilens.core.types import Floats
 from epilens.data.contacts import contact_of
-from epilens.localization.anatomy import NEAR_MM, Anatomy
-from epilens.localization.certainty import seizure_spread, top_share
+from epilens.localization.anatomy import ATLASES, NEAR_MM, Anatomy
+from epilens.localization.certainty import top_share
 from epilens.localization.compare import ranks
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
         "or its reference is too short; none: no threshold is known"
     )
     yield ContactColumn("decision", text, localized.decisions)
-    for part in certainty.sets:
-        text = f"Contact is in the set for {part.coverage:.0%} of the EZ contacts; on held-out "
-        text += f"patients such sets contained {part.reached:.0%}"
-        yield ContactColumn(f"in_set_{round(100 * part.coverage)}", text, _yes_or_no(part.holds))
+    for rule, inside in certainty.sets:
+        text = f"Contact is in the set for {rule.coverage:.0%} of the EZ contacts; on held-out "
+        text += f"patients such sets contained {rule.reached:.0%}"
+        yield ContactColumn(f"in_set_{round(100 * rule.coverage)}", text, _yes_or_no(inside))
     text = "Standard deviation of the EZ score over the members of the ensemble"
     yield ContactColumn("spread", text, _or_none(scores.spread, C))
 
@@ -80,7 +80,7 @@ def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:
         text = f"EZ score from one seizure alone: {seizure.name}"
         yield ContactColumn(f"ez_score_s{s + 1}", text, ez)
     text = "Standard deviation of the EZ score over single seizures"
-    yield ContactColumn("seizure_sd", text, seizure_spread(per_seizure, shown))
+    yield ContactColumn("seizure_sd", text, np.std(per_seizure, axis=0, where=shown))
     text = "Fraction of its seizures, each alone, in which the contact is among the top K; K is "
     yield ContactColumn("top_k_share", text + "in TopK", top_share(per_seizure, shown, localized.k))
 
@@ -118,7 +118,7 @@ def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
     yield from _region_columns(localized.anatomy)
     if localized.resection is not None:
         text = "Whether the contact is in the resection that was given"
-        yield ContactColumn("resected", text, _yes_or_no(localized.resection.resected))
+        yield ContactColumn("resected", text, _yes_or_no(localized.resection.members))
     names = [o.name.replace("/", "_").replace("-", "_") for o in localized.comparisons]
     for i, other in enumerate(localized.comparisons):
         again = names[:i].count(names[i])  # two models can have folders of the same name
@@ -127,16 +127,17 @@ def _place_columns(localized: Localization) -> Iterator[ContactColumn]:
 
 
 def _region_columns(anatomy: Anatomy) -> Iterator[ContactColumn]:
-    for found in anatomy.atlases[:1]:
-        names, sides, shares = (
-            [getattr(region, part, None) for region in found.regions]
-            for part in ("name", "side", "share")
-        )
-        text = f"Region of the atlas {found.atlas} in the template's space, not in this patient's"
-        yield ContactColumn("region", text, names)
-        yield ContactColumn("region_side", "Side of that region", sides)
-        text = f"Share of the atlas's voxels within {NEAR_MM} mm that are in that region"
-        yield ContactColumn("region_share", text, shares)
+    if not anatomy.regions:
+        return
+    names, sides, shares = (
+        [getattr(region, part, None) for region in anatomy.regions[ATLASES[0]]]
+        for part in ("name", "side", "share")
+    )
+    text = f"Region of the atlas {ATLASES[0]} in the template's space, not in this patient's"
+    yield ContactColumn("region", text, names)
+    yield ContactColumn("region_side", "Side of that region", sides)
+    text = f"Share of the atlas's voxels within {NEAR_MM} mm that are in that region"
+    yield ContactColumn("region_share", text, shares)
 
 
 def _or_none(values: Floats | None, n: int) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""Compare: a resection with the ranking, and the ranking with that of another method."""
+"""Compare the ranking with known zones, a resection, and the ranking of another method."""
 
 from __future__ import annotations
 
@@ -72,26 +72,40 @@ def compare_with(name: str, title: str, other: Floats, p_nez: Floats, k: int) ->
 
 
 @dataclass(frozen=True)
-class Resection:
-    """A planned or performed resection, compared with the ranking."""
+class ReferenceZone:
+    """A zone that is known for a patient, compared with the ranking; no score depends on it."""
 
+    title: str
+    members: Bools
+    """(C,)"""
     k: int
     """Number of top-ranked contacts."""
-    resected: Bools
-    """(C,)"""
-    covered: float
-    """Fraction of the top K that is resected."""
+    hits: int
+    """Top-ranked contacts that are in the zone."""
+
+    @property
+    def by_chance(self) -> float:
+        """Expected number of contacts in the zone among K random ones."""
+        return self.k * float(self.members.mean())
+
+    def __str__(self) -> str:
+        """The comparison as a sentence."""
+        return (
+            f"{self.hits} of the {self.k} top-ranked contacts {'is' if self.hits == 1 else 'are'} "
+            f"in the {self.title} (expected by chance: {self.by_chance:.1f})."
+        )
+
+
+@dataclass(frozen=True)
+class Resection(ReferenceZone):
+    """A planned or performed resection."""
+
     not_resected: tuple[int, ...]
     """Top-K contacts that are not resected, best first."""
     outside: tuple[int, ...]
     """Resected contacts outside the top K, best first."""
     unknown: tuple[str, ...]
     """Names of the list that are not contacts of the patient."""
-
-    @property
-    def by_chance(self) -> float:
-        """Expected number of resected contacts among K random ones."""
-        return self.k * float(self.resected.mean())
 
 
 def resection(
@@ -105,14 +119,10 @@ def resection(
             f"({', '.join(unknown[:5]) or 'it is empty'}). Names are like {channels[0]}."
         )
     order = ranking(p_nez)
-    return Resection(
-        k=k,
-        resected=resected,
-        covered=float(resected[order[:k]].mean()),
-        not_resected=tuple(int(i) for i in order[:k] if not resected[i]),
-        outside=tuple(int(i) for i in order[k:] if resected[i]),
-        unknown=unknown,
-    )
+    not_resected = tuple(int(i) for i in order[:k] if not resected[i])
+    outside = tuple(int(i) for i in order[k:] if resected[i])
+    hits = int(resected[order[:k]].sum())
+    return Resection("resection", resected, k, hits, not_resected, outside, unknown)
 
 
 def match_contacts(

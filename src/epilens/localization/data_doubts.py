@@ -6,21 +6,27 @@ ranking become a few sentences.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+import xarray as xr
 
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import contacts_of_channel, shaft_names, short_names
+from epilens.data.contacts import along_shafts, contacts_of_channel, shaft_names, short_names
 from epilens.data.readers.mne_reader import WRONG_LENGTH
+from epilens.evidence.contact_features import NEEDS, features_shown, is_bipolar
 
 _LISTED = 6
 """Contacts that a sentence names; the table of excluded channels has all of them."""
 _QUALITY = "channel-quality"
-_RUN_CODES = ("reader-warning", "header-differs", "header-implausible", "names-matched")
-_RUN_CODES += ("signal-implausible",)
+_RUN_CODES = (
+    *("reader-warning", "header-differs", "header-implausible", "names-matched"),
+    *("signal-implausible", "signal-interrupted"),
+)
 _PATIENT_CODES = ("positions",)
+_FEW = 10
+"""Contacts below which comparisons between contacts mean little."""
 
 
 def data_doubts(
@@ -57,17 +63,16 @@ def _untrusted_contacts(
     nowhere = [row for row in broken if row.channel not in channels]
     partly = [row for row in broken if row.channel in channels]
     odd = [row for row in quality if row.effect == "noted" and _is_odd(row)]
-    sentences = []
-    if nowhere:
-        text = "not ranked, because no seizure shows a signal that can be trusted"
-        sentences.append(f"{_contacts(nowhere)} {text}: {_listed(nowhere, seizures)}.")
-    if partly:
-        text = "not used in some seizures, because the signal cannot be trusted there"
-        sentences.append(f"{_contacts(partly)} {text}: {_listed(partly, seizures)}.")
-    if odd:
-        text = "ranked, although the signal is not as it should be"
-        sentences.append(f"{_contacts(odd)} {text}: {_listed(odd, seizures)}.")
-    return sentences
+    kinds = {
+        "not ranked, because no seizure shows a signal that can be trusted": nowhere,
+        "not used in some seizures, because the signal cannot be trusted there": partly,
+        "ranked, although the signal is not as it should be": odd,
+    }
+    return [
+        f"{_contacts_are(len({row.channel for row in about}))} {text}: {_listed(about, seizures)}."
+        for text, about in kinds.items()
+        if about
+    ]
 
 
 def _not_in_every_seizure(
@@ -88,10 +93,9 @@ def _not_in_every_seizure(
         f"{', '.join(map(str, present))})"
         for present, members in groups.items()
     ]
-    many = "1 contact is" if count == 1 else f"{count} contacts are"
     return [
-        f"{many} not in every seizure: {'; '.join(texts[:_LISTED])}. Check whether these contacts "
-        "have other names in the other recordings."
+        f"{_contacts_are(count)} not in every seizure: {'; '.join(texts[:_LISTED])}. Check whether "
+        "these contacts have other names in the other recordings."
     ]
 
 
@@ -118,19 +122,19 @@ def _one_electrode(channels: Sequence[str]) -> list[str]:
     ]
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
 def _is_odd(row: AuditRow) -> bool:
     """Whether a note is about a kept or repaired signal, and not only a flag of the table."""
     return " onset" in row.found or row.found == "impossible values"
 
 
-def _contacts(rows: Sequence[AuditRow]) -> str:
-    count = len({row.channel for row in rows})
+def _contacts_are(count: int) -> str:
     return "1 contact is" if count == 1 else f"{count} contacts are"
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first texts, and how many more there are."""
+    more = len(texts) - _LISTED
+    return ", ".join(texts[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _listed(rows: Sequence[AuditRow], seizures: Sequence[str]) -> str:
@@ -139,19 +143,15 @@ def _listed(rows: Sequence[AuditRow], seizures: Sequence[str]) -> str:
     for row in rows:
         defects = by_contact.setdefault(row.channel, {})
         defects.setdefault(row.found, []).append(_number(row.run, seizures))
-    names = dict(zip(by_contact, short_names(list(by_contact)), strict=True))
-    texts = [
-        f"{names[channel]} ("
-        + "; ".join(f"{found} in {', '.join(runs)}" for found, runs in defects.items())
-        + ")"
-        for channel, defects in by_contact.items()
-    ]
-    more = len(texts) - _LISTED
-    return ", ".join(texts[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    texts = []
+    for name, defects in zip(short_names(list(by_contact)), by_contact.values(), strict=True):
+        parts = [f"{defect} in {', '.join(runs)}" for defect, runs in defects.items()]
+        texts.append(f"{name} ({'; '.join(parts)})")
+    return _some(texts)
 
 
 def _number(run: str, seizures: Sequence[str]) -> str:
-    return f"seizure {list(seizures).index(run) + 1}" if run in seizures else run
+    return f"seizure {seizures.index(run) + 1}" if run in seizures else run
 
 
 def _same_name(rows: Sequence[AuditRow]) -> list[str]:
@@ -171,13 +171,70 @@ def _repeated(rows: Sequence[AuditRow]) -> list[str]:
     return [f"{run} {why}." for run, why in runs.items()]
 
 
-def _about_recordings(rows: Sequence[AuditRow], seizures: Collection[str]) -> list[str]:
-    """What readers and headers say; a file that was cut off has a caution of its own."""
-    sentences: dict[str, list[str]] = {}
+def _about_recordings(rows: Sequence[AuditRow], seizures: Sequence[str]) -> list[str]:
+    """What readers and headers say of recordings, and how interruptions were handled."""
+    labels: dict[str, dict[str, None]] = {}
     for row in rows:
-        about_run = row.code in _RUN_CODES and row.run in seizures and row.found != WRONG_LENGTH
-        if about_run or row.code in _PATIENT_CODES:
-            label = _number(row.run, list(seizures)).capitalize() if row.run else ""
-            labels = sentences.setdefault(row.why, [])
-            labels += [label] if label and label not in labels else []
-    return [f"{', '.join(labels) or 'Positions'}: {why}." for why, labels in sentences.items()]
+        if row.code in _PATIENT_CODES or (row.code in _RUN_CODES and row.run in seizures):
+            cut_off = row.found == WRONG_LENGTH
+            why = f"{WRONG_LENGTH}. Check the file" if cut_off else row.why
+            label = _number(row.run, seizures).capitalize() if row.run else "Positions"
+            labels.setdefault(why, {})[label] = None
+    return [f"{', '.join(of_why)}: {why}." for why, of_why in labels.items()]
+
+
+def feature_cautions(patient: xr.Dataset) -> list[str]:
+    """What a recording does not allow a model on contact features, the gravest first."""
+    channels = [str(name) for name in patient["channel"].values]
+    return [
+        *_lacking(patient),
+        *_bands(patient),
+        *_bipolar(channels),
+        *_context(channels),
+        *_few(channels),
+    ]
+
+
+def _lacking(patient: xr.Dataset) -> list[str]:
+    shown = features_shown(patient).any(axis=1)
+    if shown.all():
+        return []
+    count = f"{int((~shown).sum())} of {patient.sizes['seizure']} seizures"
+    return [f"The model does not use {count}: it needs {NEEDS}."]
+
+
+def _bands(patient: xr.Dataset) -> list[str]:
+    fast = patient["features_valid"].sel(feature="hfo_std").any("channel").values
+    lacking = features_shown(patient).any(axis=1) & ~fast
+    if not lacking.any():
+        return []
+    return [
+        f"Power at 80-150 Hz is left out in {int(lacking.sum())} of {len(fast)} seizures, because "
+        "their sampling rate is below 300 Hz. Scores are then less exact."
+    ]
+
+
+def _few(channels: list[str]) -> list[str]:
+    if len(channels) >= _FEW:
+        return []
+    return [
+        f"The model compares contacts with each other, and this patient has only {len(channels)}."
+    ]
+
+
+def _bipolar(channels: list[str]) -> list[str]:
+    if not is_bipolar(channels):
+        return []
+    return [
+        "The recording is bipolar; the model was trained on recordings with a common average "
+        "reference, and was not evaluated on bipolar ones."
+    ]
+
+
+def _context(channels: list[str]) -> list[str]:
+    """Electrodes on which no two contacts are within two places of each other."""
+    for _, numbers in along_shafts(channels):
+        apart = np.abs(np.subtract.outer(numbers, numbers))
+        if ((apart > 0) & (apart <= 2)).any():
+            return []
+    return ["No contact has a neighbour on its electrode, by its name: the model has less to use."]

@@ -8,7 +8,6 @@ import numpy as np
 
 from epilens.core.types import Bools, Floats
 from epilens.localization.certainty import top_share
-from epilens.localization.feature_words import describe_features
 from epilens.localization.sources import Scores
 from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
 from epilens.networks.explanation import Explanation
@@ -42,6 +41,21 @@ VISIBLE = 0.01
 """Scores that differ by less look the same."""
 MOST, MANY = 3, 6
 """Deviations that are listed for one contact, and seizures that are listed one by one."""
+PHRASES = {
+    "mean": ("is higher than in other contacts", "is lower than in other contacts"),
+    "std": (
+        "varies more during the seizure than in other contacts",
+        "varies less during the seizure than in other contacts",
+    ),
+    "max": ("reaches higher values than in other contacts", "stays lower than in other contacts"),
+}
+"""What a summary over windows says where it is above, and where below the average contact."""
+LOCATIONS = ("", "on neighbouring contacts", "on its electrode")
+"""Of `contact_table.PLACES`."""
+LEAST_PUSH, SHARE = 0.005, 0.25
+"""Contributions below are not listed; a location with this fraction of one is named."""
+TOWARDS, AWAY = 3, 2
+"""Features that are listed for and against EZ."""
 
 
 def describe_contacts(
@@ -203,7 +217,9 @@ def _by_seizure(parts: Floats, together: float) -> str:
 def _named(words: Sequence[str], views: Sequence[str], features: Floats, sign: int) -> str:
     """The descriptors that push most in one direction, with the view that does most of it."""
     by_descriptor = features.sum(axis=0)
-    order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > 0.005][:2]
+    order = [d for d in np.argsort(-sign * by_descriptor) if sign * by_descriptor[d] > LEAST_PUSH][
+        :2
+    ]
     phrases = []
     for d in order:
         view = views[int(np.argmax(sign * features[:, d]))]
@@ -225,6 +241,57 @@ def _most_in(why: Explanation, position: int, middle_s: Floats) -> str:
     around = float(middle_s[seizure, int(smooth.argmax())])
     place = f"around {round(around):+d} s" if round(around) else "around onset"
     return f"; most of it {place}" + (f" in seizure {seizure + 1}" if len(by_window) > 1 else "")
+
+
+def describe_features(position: int, why: Explanation) -> list[str]:
+    """Sentences on one explained contact: by location, then features for and against EZ."""
+    assert why.located is not None
+    own, near, electrode = why.located[position].sum(axis=(1, 2))
+    lines = [
+        f"By location: {signed(own)} by its own activity, {signed(near)} by neighbouring "
+        f"contacts, {signed(electrode)} by its electrode."
+    ]
+    for title, sign, most in (("Towards EZ", 1, TOWARDS), ("Away from EZ", -1, AWAY)):
+        if phrases := _phrases(position, why, sign, most):
+            lines.append(f"{title}: {'; '.join(phrases)}.")
+    return lines
+
+
+def _phrases(position: int, why: Explanation, sign: int, most: int) -> list[str]:
+    """The measures that push most in one direction, each by its strongest summary."""
+    assert why.located is not None
+    assert why.values is not None
+    pushes = sign * why.located[position]  # (place, summary, measure)
+    totals = pushes.sum(axis=0)
+    strongest = totals.argmax(axis=0)
+    size = totals.max(axis=0)
+    order = [m for m in np.argsort(-size) if size[m] > LEAST_PUSH][:most]
+    return [
+        _phrase(
+            f"{why.words[m]} {{}} ({signed(sign * size[m])})",
+            PHRASES[why.views[strongest[m]]],
+            pushes[:, strongest[m], m],
+            why.values[position, :, strongest[m], m],
+        )
+        for m in order
+    ]
+
+
+def _phrase(frame: str, words: tuple[str, str], pushes: Floats, values: Floats) -> str:
+    """One feature: where it is strongest, and where else.
+
+    pushes, values : (place,), contributions in the direction, and what is there.
+    """
+    place = int(pushes.argmax())
+    said = words[0] if values[place] > 0 else words[1]
+    if place:
+        said = f"{said}, {LOCATIONS[place]}"
+    also = [
+        LOCATIONS[other] or "in the contact itself"
+        for other in range(len(pushes))
+        if other != place and pushes[other] > SHARE * pushes.sum()
+    ]
+    return frame.format(said + (f", also {' and '.join(also)}" if also else ""))
 
 
 def describe_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:

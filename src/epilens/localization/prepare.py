@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -16,10 +17,9 @@ from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
 from epilens.data.load_patient import Given, LoadedPatient, load_patient
 from epilens.data.onset_finder import OnsetCandidate, propose_onsets
-from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import has_features
-from epilens.evidence.cube import check, is_ictal, is_reference, joined
+from epilens.evidence.cube import check, is_ictal, joined
 from epilens.evidence.describe import audit_of
 from epilens.evidence.seizures import fill
 from epilens.evidence.signals import has_signals, without_signals
@@ -27,7 +27,6 @@ from epilens.evidence.store import STORES
 from epilens.localization import Request
 from epilens.localization.data_doubts import data_doubts
 from epilens.localization.run_metadata import (
-    AnalysisSettings,
     SeizureFacts,
     analysis_settings,
     seizure_facts,
@@ -49,7 +48,8 @@ class Evidence:
     signals: xr.Dataset | None
     """The cube with band-limited signals around onset; None where there are none."""
     seizures: tuple[SeizureFacts, ...]
-    analysed: AnalysisSettings
+    analysed: Mapping[str, Any]
+    """Settings, date and software versions of the analysis, for page and sidecar."""
     left_out: tuple[tuple[str, str], ...]
     """Seizures that were not used, and why."""
     dropped: tuple[tuple[str, str], ...]
@@ -58,10 +58,6 @@ class Evidence:
     """Flags of a channel, over its seizures."""
     problems: tuple[str, ...]
     """Why seizures were excluded, in full: for the user who has the files, never for the page."""
-    cut_off: tuple[str, ...] = field(default=(), kw_only=True)
-    """Seizures whose file is shorter or longer than its header says."""
-    interrupted: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
-    """Seizures of interrupted recordings, and what was done about it."""
     proposed: Mapping[str, tuple[OnsetCandidate, ...]] = field(default_factory=dict, kw_only=True)
     """Onsets that the signal of each seizure proposes; without an entry: not looked for."""
     doubts: tuple[str, ...] = field(default=(), kw_only=True)
@@ -84,6 +80,16 @@ class Evidence:
             return [None] * len(self.channels)
         mm, placed = self.cube["position_mm"].values.tolist(), self.cube["has_position"].values
         return [tuple(at) if p else None for at, p in zip(mm, placed, strict=True)]
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the patient is simulated."""
+        return bool(self.cube.attrs.get("simulated"))
+
+    @property
+    def space(self) -> str:
+        """Coordinate system of the positions; empty if it is not stated."""
+        return str(self.cube.attrs.get("space", ""))
 
     @property
     def whole(self) -> xr.Dataset:
@@ -204,8 +210,6 @@ def _evidence(
         dropped=dropped,
         quality=quality,
         problems=loaded.problems,
-        cut_off=tuple(row.run for row in loaded.rows if row.found == WRONG_LENGTH),
-        interrupted=tuple(_interruptions(loaded.rows)),
         proposed=proposed_onsets(loaded.recordings),
         doubts=data_doubts(loaded.rows, channels, seizures, cube["valid"].any("window").values),
     )
@@ -220,18 +224,6 @@ def proposed_onsets(recordings: Sequence[Recording]) -> dict[str, tuple[OnsetCan
         except DataError:
             continue
     return proposed
-
-
-def _interruptions(rows: Sequence[AuditRow]) -> Iterator[tuple[str, str]]:
-    """What was noted about interruptions of recordings that are used."""
-    for row in rows:
-        if (row.effect, row.code) == ("noted", "signal-interrupted"):
-            yield row.run, row.why
-
-
-def reference_windows(cube: xr.Dataset) -> np.ndarray:
-    """Valid pre-onset windows of each seizure and contact (S, C)."""
-    return (cube["valid"] & is_reference(cube)).sum("window").values
 
 
 def _seizures_left_out(loaded: LoadedPatient, used: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, did_you_mean
@@ -18,12 +17,13 @@ from epilens.core.progress import Progress
 from epilens.core.types import Floats
 from epilens.data.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
-from epilens.localization.anatomy import Anatomy, find_regions
-from epilens.localization.caveats import caveats
+from epilens.localization.anatomy import ATLASES, Anatomy, find_regions
+from epilens.localization.caveats import caveats, check_plausibility
 from epilens.localization.certainty import Caution, PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
+    ReferenceZone,
     Resection,
     compare_with,
     ranking,
@@ -35,9 +35,7 @@ from epilens.localization.fallback import is_ranking, score_patient
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import describe_contacts
 from epilens.localization.onset_check import question_onsets
-from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
-from epilens.localization.reference_zones import ReferenceZone
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.summary import summarize
 from epilens.localization.timing import Timing, time_evidence
@@ -47,27 +45,12 @@ _SHOWN = ("rank", "name", "ez_score", "decision", "seizures", "recruited_s")
 """Columns of the table in a notebook."""
 
 
-@dataclass(frozen=True)
-class About:
-    """Where the scores come from, and what was done to get them."""
-
-    source: str
-    title: str
-    is_model: bool
-    threshold: float | None
-    """A contact is flagged as EZ where p_nez is below it."""
-    card: tuple[tuple[str, str], ...]
-    plan_digest: str
-    simulated: bool
-    """Whether the patient is simulated."""
-    trained_on_simulated: bool = False
-
-
 @dataclass(frozen=True, repr=False)
 class Localization(Evidence):
     """Ranked contacts of one patient, with the evidence for them; arrays follow `channels`."""
 
-    about: About
+    source: Source
+    """What computed the scores."""
     scores: Scores
     certainty: PatientCertainty
     timing: Timing
@@ -109,16 +92,16 @@ class Localization(Evidence):
 
     def __repr__(self) -> str:
         first = ", ".join(self.contacts["name"].head(3))
-        by = f"{len(self)} contacts by {self.about.source}"
+        by = f"{len(self)} contacts by {self.source.name}"
         return f"Localization({self.patient!r}: {by}: {first}, …)"
 
     def _repr_html_(self) -> str:
         table = self.contacts
-        facts = {"by": self.about.title, "contacts": len(self), "seizures": len(self.seizures)}
+        facts = {"by": self.source.title, "contacts": len(self), "seizures": len(self.seizures)}
         picture = bars([float(score) for score in table["ez_score"]], "EZ score by rank")
         shown = table[[name for name in _SHOWN if name in table]]
-        notes = [SIMULATED] * self.about.simulated
-        notes += [TRAINED_ON_SIMULATED] * self.about.trained_on_simulated + [RESEARCH]
+        notes = [SIMULATED] * self.is_simulated
+        notes += [TRAINED_ON_SIMULATED] * self.source.simulated + [RESEARCH]
         return card(self.patient, facts, shown, picture, notes)
 
     @cached_property
@@ -134,11 +117,11 @@ class Localization(Evidence):
     @cached_property
     def decisions(self) -> tuple[str, ...]:
         """EZ or NEZ at the model's threshold; `abstained`, or `none` without a threshold."""
-        if self.about.threshold is None:
+        if self.source.threshold is None:
             return ("none",) * len(self.channels)
         if self.certainty.abstains:
             return ("abstained",) * len(self.channels)
-        return tuple("EZ" if p < self.about.threshold else "NEZ" for p in self.scores.p_nez)
+        return tuple("EZ" if p < self.source.threshold else "NEZ" for p in self.scores.p_nez)
 
     @cached_property
     def alone(self) -> tuple[tuple[float | None, ...], ...]:
@@ -160,7 +143,7 @@ class Localization(Evidence):
     @cached_property
     def anatomy(self) -> Anatomy:
         """Regions of the contacts, in a template's space."""
-        return find_regions(self.positions_mm, str(self.cube.attrs.get("space", "")))
+        return find_regions(self.positions_mm, self.space)
 
     @cached_property
     def columns(self) -> tuple[ContactColumn, ...]:
@@ -172,6 +155,16 @@ class Localization(Evidence):
         """One row per contact, best rank first."""
         table = {c.name: pd.Series(list(c.values), dtype=object) for c in self.columns}
         return pd.DataFrame(table).iloc[self.order].reset_index(drop=True)
+
+    def with_zones(self, zones: Mapping[str, Collection[str]]) -> Self:
+        """The localization with known zones, by title, to which its ranking is compared."""
+        compared = []
+        for title, names in zones.items():
+            members = np.array([name in names for name in self.channels])
+            hits = int(members[self.order[: self.k]].sum())
+            compared.append(ReferenceZone(title, members, self.k, hits))
+        caveats = (*self.caveats, *map(str, compared))
+        return replace(self, zones=tuple(compared), caveats=caveats)
 
 
 def assemble(request: Request, tick: Progress) -> Localization:
@@ -203,7 +196,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
     cut = _resection(request.resected, evidence, p_nez, k)
     return Localization(
         **vars(evidence),
-        about=_about(source, evidence.cube),
+        source=source,
         scores=scores,
         certainty=certainty,
         timing=timing,
@@ -233,27 +226,14 @@ def _without_regions(request: Request, evidence: Evidence) -> tuple[Caution, ...
     """Why contacts of a table of electrodes have no region; empty if all have one."""
     if request.electrodes is None:
         return ()
-    anatomy = find_regions(evidence.positions_mm, str(evidence.cube.attrs.get("space", "")))
-    if not anatomy.atlases:
+    anatomy = find_regions(evidence.positions_mm, evidence.space)
+    if not anatomy.regions:
         return (Caution("caution", f"No regions are shown: {anatomy.why}."),)
     placed = [at is not None for at in evidence.positions_mm]
-    named = [region is not None for region in anatomy.atlases[0].regions]
+    named = [region is not None for region in anatomy.regions[ATLASES[0]]]
     without = sum(p and not n for p, n in zip(placed, named, strict=True))
     text = f"{without} of {sum(placed)} contacts with a position are in no region of the atlas."
     return (Caution("note", text),) if without else ()
-
-
-def _about(source: Source, cube: xr.Dataset) -> About:
-    return About(
-        source=source.name,
-        title=source.title,
-        is_model=source.is_model,
-        threshold=source.threshold,
-        card=tuple(source.card()),
-        plan_digest=source.plan.digest,
-        simulated=bool(cube.attrs.get("simulated")),
-        trained_on_simulated=source.simulated,
-    )
 
 
 def _resection(

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import epilens
 from epilens.data.load_patient import LoadedPatient
-from epilens.data.onset import GIVEN, TABLED
+from epilens.data.onset import GIVEN
 from epilens.data.onset_texts import RULES
 from epilens.evidence.cube import is_ictal, is_reference
-from epilens.plan import FilterPlan, Plan, WindowPlan
+from epilens.plan import FilterPlan, Plan
 
 PACKAGES = ("numpy", "scipy", "mne", "torch")
 """Packages whose version can change the last digits of a number."""
@@ -25,6 +26,11 @@ MONTAGES = {
     "bipolar": "bipolar along electrodes",
     "shaft-average": "against the average of each electrode",
     "common-average": "against the common average",
+}
+NOTCHES = {
+    "none": "no notch",
+    "auto": "notch at mains and harmonics",
+    "fundamental": "notch at mains",
 }
 
 
@@ -49,56 +55,28 @@ class SeizureFacts:
     """In the median contact."""
 
 
-@dataclass(frozen=True)
-class AnalysisSettings:
-    """Settings, date and software versions of an analysis."""
-
-    date: str
-    """In UTC, as 2026-11-17."""
-    montage: str
-    filter: str
-    windows: str
-    versions: tuple[tuple[str, str], ...]
-
-
-def analysis_settings(cube: xr.Dataset, plan: Plan) -> AnalysisSettings:
-    """The settings by which a cube was described, with today's date."""
-    return AnalysisSettings(
-        date=datetime.now(UTC).date().isoformat(),
-        montage=MONTAGES[plan.montage.scheme],
-        filter=_filter(plan.filter, str(cube.attrs.get("band", plan.filter.band))),
-        windows=_windows(plan.windows),
-        versions=tuple(_versions()),
-    )
+def analysis_settings(cube: xr.Dataset, plan: Plan) -> dict[str, Any]:
+    """Today's date (UTC, as 2026-11-17), settings by which a cube was described, and versions."""
+    windows = plan.windows
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "montage": MONTAGES[plan.montage.scheme],
+        "filter": _filter(plan.filter, str(cube.attrs.get("band", plan.filter.band))),
+        "windows": f"{windows.length_s:g} s every {windows.stride_s:g} s, from "
+        f"{windows.start_s:+g} to {windows.stop_s:+g} s around onset",
+        "versions": {
+            "EpiLENS": epilens.__version__,
+            "Python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES if find_spec(name)},
+        },
+    }
 
 
 def _filter(plan: FilterPlan, band: str) -> str:
     words = "no band limits"
     if band != "none":
         words = f"{plan.low_hz:g}-{plan.high_hz:g} Hz (zero-phase Butterworth, order {plan.order})"
-    notch = {
-        "none": "no notch",
-        "auto": "notch at mains and harmonics",
-        "fundamental": "notch at mains",
-    }
-    return f"{words}, {notch[plan.notch]}"
-
-
-def _windows(plan: WindowPlan) -> str:
-    return (
-        f"{plan.length_s:g} s every {plan.stride_s:g} s, from {plan.start_s:+g} to "
-        f"{plan.stop_s:+g} s around onset"
-    )
-
-
-def _versions() -> list[tuple[str, str]]:
-    versions = [("EpiLENS", epilens.__version__), ("Python", platform.python_version())]
-    for name in PACKAGES:
-        try:
-            versions.append((name, version(name)))
-        except PackageNotFoundError:
-            continue
-    return versions
+    return f"{words}, {NOTCHES[plan.notch]}"
 
 
 def seizure_facts(
@@ -130,8 +108,9 @@ def seizure_facts(
 
 def _onset_text(rule: str, onset_source: str) -> str:
     """Given, from a table, or annotated."""
-    words: Mapping[str, str] = {GIVEN: onset_source.strip()[:120] or GIVEN, TABLED: TABLED}
-    return words.get(rule, f"annotated ({rule})" if rule in RULES else rule)
+    if rule == GIVEN:
+        return onset_source.strip()[:120] or GIVEN
+    return f"annotated ({rule})" if rule in RULES else rule
 
 
 def _interval(seizure: xr.Dataset) -> tuple[float, float]:

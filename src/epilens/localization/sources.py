@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -16,14 +15,8 @@ from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.contact_features import check_features, has_features
 from epilens.evidence.cube import blind
-from epilens.localization.compatibility import (
-    EVIDENCE,
-    FORCED,
-    differing,
-    other_descriptors,
-    other_layout,
-)
-from epilens.localization.feature_notes import feature_cautions
+from epilens.evidence.released_descriptors import which_descriptors
+from epilens.localization.data_doubts import feature_cautions
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.card import (
     describe_certainty,
@@ -36,6 +29,11 @@ from epilens.networks.kinds import KINDS
 from epilens.networks.model import Model, model_folder, open_model
 from epilens.networks.predictor import each_seizure
 from epilens.plan import Plan
+
+EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
+"""Fields of a plan that change the evidence."""
+FORCED = ("filter", "descriptors")
+"""Those in which a user can force other evidence than the model was trained on."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,7 @@ class ModelSource:
         self.certainty: Certainty | None = None
         if model.assurance:
             self.certainty = Certainty.from_json(model.assurance, who=name)
-        stored = model.about.get("plan")
-        stored = stored or {"descriptors": model.descriptors}
+        stored = model.about.get("plan") or {"descriptors": model.descriptors}
         self.trained_with = Plan.of(dict(stored), who=f"{name}: its plan")
         self.plan = self.trained_with
         """The plan by which evidence is described."""
@@ -98,7 +95,10 @@ class ModelSource:
     def card(self) -> list[tuple[str, str]]:
         """As the model's own card, in pairs."""
         about, model = self.model.about, self.model
-        cohort = about.get("cohort", {})
+        cohort, plan = (
+            about.get("cohort", {}),
+            about.get("plan_digest", "none; the paper's is used"),
+        )
         return [
             *describe_members(
                 {"kind": model.kind, "members": model.members, "weight": model.weight}
@@ -106,7 +106,7 @@ class ModelSource:
             ("flagged as EZ", f"where the EZ score is above {1 - model.threshold:g}"),
             ("source", str(about.get("source", "unknown"))),
             ("trained on", describe_input(model.kind, model.descriptors)),
-            *([("plan", _plan_of(about))] if self.store == "cube" else []),
+            *([("plan", str(plan))] if self.store == "cube" else []),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
             *(("how good", line) for line in describe_performance(about)),
             *(("certainty", line) for line in describe_certainty(model.assurance)),
@@ -143,10 +143,6 @@ class ModelSource:
         if len(self.model.members) == 1:
             notes.append("The model has one member: there is no SD over an ensemble.")
         return notes
-
-
-def _plan_of(about: Mapping[str, Any]) -> str:
-    return str(about.get("plan_digest", "none; the paper's is used"))
 
 
 class MethodSource:
@@ -273,3 +269,55 @@ def _how_to_force(source: Source, forceable: bool) -> str:
     if not source.force_descriptors:
         return " To apply the model nevertheless: --force-descriptors." if forceable else ""
     return " Only filters and other descriptors of the same number can be forced."
+
+
+def differing(model: Plan, other: Plan, sections: Collection[str] = EVIDENCE) -> list[str]:
+    """Differences of two plans in sections, by default all that change the evidence, as text."""
+    return [
+        _descriptors_differ(theirs, ours)
+        if field == "descriptors"
+        else f"{field} is {theirs!r}, the model's {ours!r}"
+        for field, ours, theirs in model.differences(other)
+        if field.partition(".")[0] in sections
+    ]
+
+
+def _descriptors_differ(theirs: Sequence[str], ours: Sequence[str]) -> str:
+    theirs, ours = which_descriptors(theirs), which_descriptors(ours)
+    return f"descriptors are {theirs}, the model's {ours}"
+
+
+def other_descriptors(cube: xr.Dataset, plan: Plan) -> list[str]:
+    """How a cube's descriptors, and the signal that they describe, differ from a plan's."""
+    names, band, differences = cube["descriptor"].values.tolist(), plan.filter.band, []
+    if names != list(plan.descriptors):
+        differences.append(_descriptors_differ(names, plan.descriptors))
+    if cube.attrs.get("band", band) != band:
+        differences.append(f"filter.band is {cube.attrs['band']!r}, the model's {band!r}")
+    return differences
+
+
+def other_layout(cube: xr.Dataset, plan: Plan) -> list[str]:
+    """How a cube's channels and windows differ from a plan's."""
+    windows = plan.windows
+    settings = {  # the plan's, and what a cube without the attribute has
+        "montage": (plan.montage.scheme, plan.montage.scheme),
+        "reference": (windows.reference, windows.reference),
+        "reference_gap_s": (windows.reference_gap_s, 0.0),
+    }
+    differences = [
+        f"{field} is {theirs!r}, expected {ours!r}"
+        for field, (ours, unstated) in settings.items()
+        if (theirs := cube.attrs.get(field, unstated)) != ours
+    ]
+    start, stop = cube["start_s"].values, cube["stop_s"].values
+    # Fractional rates move windows by less than a sample of the slowest recording.
+    grid = {
+        "windows.start_s": (windows.start_s, start[:, 0]),
+        "windows.length_s": (windows.length_s, (stop - start)[:, 0]),
+        "windows.stride_s": (windows.stride_s, np.diff(start, axis=1)[:, 0]),
+    }
+    for name, (ours, theirs) in grid.items():
+        if np.abs(theirs - ours).max() > 0.02:
+            differences.append(f"{name} is {theirs[0]:g}, expected {ours:g}")
+    return differences

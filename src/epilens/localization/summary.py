@@ -34,7 +34,7 @@ def _finding(localized: Localization) -> str:
         start += "epileptogenic zone (EZ):"
     elif localized.certainty.abstains:
         start = "EpiLENS abstains and flags no contact; the first of the ranking are"
-    elif localized.about.threshold is not None:
+    elif localized.source.threshold is not None:
         start = "No contact is above the threshold; the first of the ranking are"
     return f"{start} {_named(localized, contacts)}{_electrode(localized, contacts)}."
 
@@ -64,7 +64,7 @@ def _certainty(localized: Localization) -> str:
         reason = "the patient is too unlike the training patients"
         return f"The scores support no decision, because {reason if unlike else _TOO_SHORT}."
     if certainty.probability is None:
-        kind = "model" if localized.about.is_model else "method"
+        kind = "model" if localized.source.is_model else "method"
         return f"The {kind} gives no probabilities, and {seizures}."
     best = int(certainty.probability.argmax())
     name, highest = short_names(localized.channels)[best], certainty.probability[best]

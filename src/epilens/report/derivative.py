@@ -123,27 +123,26 @@ def as_tsv(localized: Localization) -> str:
 
 def sidecar(localized: Localization) -> dict[str, Any]:
     """What the columns mean, and where the numbers come from."""
-    about, certainty = localized.about, localized.certainty
+    source, certainty = localized.source, localized.certainty
     tree: dict[str, Any] = {
         "Description": f"Contacts ranked by EpiLENS. {DISCLAIMER}",
-        "Source": {"name": about.source, "title": about.title, "plan_digest": about.plan_digest},
+        "Source": {"name": source.name, "title": source.title, "plan_digest": source.plan.digest},
         "Software": {"name": "EpiLENS", "version": epilens.__version__},
-        "Threshold": None if about.threshold is None else round(1 - about.threshold, 6),
+        "Threshold": None if source.threshold is None else round(1 - source.threshold, 6),
         "TopK": localized.k,
         "Abstained": certainty.abstains,
         "InPlainWords": [*localized.summary, *localized.caveats],
         "Cautions": [caution.text for caution in certainty.cautions],
         "SeizureAgreement": certainty.agreement,
         "Seizures": [seizure.name for seizure in localized.seizures],
-        "Analysed": asdict(localized.analysed)
-        | {
-            "versions": dict(localized.analysed.versions),
+        "Analysed": {
+            **localized.analysed,
             "seizures": [asdict(seizure) for seizure in localized.seizures],
         },
         "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in localized.left_out],
-        "CoordinateSystem": str(localized.cube.attrs.get("space", "")) or "n/a",
-        "Simulated": about.simulated,
-        "TrainedOnSimulated": about.trained_on_simulated,
+        "CoordinateSystem": localized.space or "n/a",
+        "Simulated": localized.is_simulated,
+        "TrainedOnSimulated": source.simulated,
     }
     for column in localized.columns:
         tree[column.name] = {"Description": column.description}

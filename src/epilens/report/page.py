@@ -44,7 +44,7 @@ def page(localized: Localization) -> str:
     script = "\n(function () {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
     software = f"EpiLENS {epilens.__version__}"
     style = (folder / "style.css").read_text(encoding="utf-8")
-    style += sheet_rules(localized.patient, localized.analysed.date, software)
+    style += sheet_rules(localized.patient, localized.analysed["date"], software)
     text = (folder / "page.html").read_text(encoding="utf-8")
     pieces = {
         "POLICY": policy(script, style),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.maps import TimeMap
 from epilens.localization.narrative import VIEW_WORDS
-from epilens.localization.result import About, Localization
-from epilens.localization.run_metadata import AnalysisSettings, SeizureFacts
+from epilens.localization.result import Localization
+from epilens.localization.run_metadata import SeizureFacts
 from epilens.report.array_encoding import INVALID, base64_of
 from epilens.report.brain import pial_surface
 from epilens.report.traces import traces
@@ -30,18 +29,18 @@ def payload(localized: Localization) -> dict[str, Any]:
     return {
         "software": f"EpiLENS {epilens.__version__}",
         "patient": localized.patient,
-        "about": _about(localized.about),
+        "about": _about(localized),
         **_how_sure(localized.certainty),
         "summary": [visible(sentence) for sentence in localized.summary],
         "implausible": localized.is_implausible,
         "caveats": [visible(sentence) for sentence in localized.caveats],
-        "analysed": _analysed(localized.analysed),
+        "analysed": localized.analysed,
         "k": localized.k,
         "seizures": [_seizure(facts) for facts in localized.seizures],
         "leftOut": [[visible(name), visible(why)] for name, why in localized.left_out],
         "dropped": [[visible(name), visible(why)] for name, why in localized.dropped],
         "contacts": _contacts(localized),
-        "space": visible(localized.cube.attrs.get("space", "")),
+        "space": visible(localized.space),
         "brain": _brain(localized),
         "anatomy": _anatomy(localized),
         "heat": _heat(localized),
@@ -66,16 +65,17 @@ def payload(localized: Localization) -> dict[str, Any]:
     }
 
 
-def _about(about: About) -> dict[str, Any]:
+def _about(localized: Localization) -> dict[str, Any]:
+    source = localized.source
     return {
-        "source": visible(about.source),
-        "title": about.title,
-        "isModel": about.is_model,
-        "simulated": about.simulated,
-        "trainedOnSimulated": about.trained_on_simulated,
-        "threshold": None if about.threshold is None else _round(1 - about.threshold),
-        "card": [[visible(key), visible(value)] for key, value in about.card],
-        "plan": about.plan_digest,
+        "source": visible(source.name),
+        "title": source.title,
+        "isModel": source.is_model,
+        "simulated": localized.is_simulated,
+        "trainedOnSimulated": source.simulated,
+        "threshold": None if source.threshold is None else _round(1 - source.threshold),
+        "card": [[visible(key), visible(value)] for key, value in source.card()],
+        "plan": source.plan.digest,
     }
 
 
@@ -85,8 +85,8 @@ def _how_sure(certainty: PatientCertainty) -> dict[str, Any]:
         "cautions": [{"level": c.level, "text": visible(c.text)} for c in certainty.cautions],
         "agreement": _round(certainty.agreement),
         "sets": [
-            {"coverage": s.coverage, "reached": _round(s.reached), "size": int(s.holds.sum())}
-            for s in certainty.sets
+            {"coverage": s.coverage, "reached": _round(s.reached), "size": int(inside.sum())}
+            for s, inside in certainty.sets
         ],
         "distances": [
             {"what": d.what, "distance": _round(d.distance), "limit": _round(d.limit)}
@@ -109,10 +109,6 @@ def _seizure(facts: SeizureFacts) -> dict[str, Any]:
     }
 
 
-def _analysed(analysed: AnalysisSettings) -> dict[str, Any]:
-    return asdict(analysed) | {"versions": [list(pair) for pair in analysed.versions]}
-
-
 def _round(value: Any, digits: int = 4) -> Any:
     if value is None or (isinstance(value, float) and not np.isfinite(value)):
         return None
@@ -122,15 +118,13 @@ def _round(value: Any, digits: int = 4) -> Any:
 def _contacts(localized: Localization) -> list[dict[str, Any]]:
     """One object per channel, in the order of the channels; the page ranks them."""
     short = short_names(localized.channels)
-    of_all = enumerate(localized.positions_mm)
-    atlases = localized.anatomy.atlases
     return [
         {
             "short": visible(short[c]),
-            "regions": [_region(atlas.regions[c]) for atlas in atlases],
+            "regions": [_region(regions[c]) for regions in localized.anatomy.regions.values()],
             **_contact(localized, c, mm),
         }
-        for c, mm in of_all
+        for c, mm in enumerate(localized.positions_mm)
     ]
 
 
@@ -143,8 +137,7 @@ def _region(region: Region | None) -> dict[str, Any] | None:
 def _anatomy(localized: Localization) -> dict[str, Any]:
     """Which atlases, or the reason why there are none."""
     anatomy = localized.anatomy
-    names = [atlas.atlas for atlas in anatomy.atlases]
-    return {"atlases": names, "near": NEAR_MM, "why": anatomy.why}
+    return {"atlases": list(anatomy.regions), "near": NEAR_MM, "why": anatomy.why}
 
 
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:
@@ -162,7 +155,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "bcr": _round(row["bcr_ez_score"]),
         "decision": row["decision"],
         "flagged": _is_flagged(localized, c),
-        "sets": [bool(part.holds[c]) for part in localized.certainty.sets],
+        "sets": [bool(inside[c]) for _, inside in localized.certainty.sets],
         "ensembleSd": _round(row["spread"]),
         "alone": [_round(ez[c]) for ez in localized.alone],
         "aloneRanks": [places[c] for places in localized.alone_ranks],
@@ -172,7 +165,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "first": _round(row["recruited_s"], 2),
         "quality": row["quality"],
         "mm": None if mm is None else [round(v, 2) for v in mm],
-        "resected": localized.resection is not None and bool(localized.resection.resected[c]),
+        "resected": localized.resection is not None and bool(localized.resection.members[c]),
         "zones": [bool(zone.members[c]) for zone in localized.zones],
         "statedIn": int(row["onset_stated_in"]) if "onset_stated_in" in row else None,
         "others": [int(other.ranks[c]) for other in localized.comparisons],
@@ -181,7 +174,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
 
 
 def _is_flagged(localized: Localization, c: int) -> bool:
-    threshold = localized.about.threshold
+    threshold = localized.source.threshold
     return threshold is not None and bool(localized.scores.p_nez[c] < threshold)
 
 
@@ -244,7 +237,7 @@ def _why(localized: Localization) -> dict[str, Any] | None:
 
 def _brain(localized: Localization) -> dict[str, Any]:
     """The surface, or the reason why there is none."""
-    space = str(localized.cube.attrs.get("space", ""))
+    space = localized.space
     if not any(localized.positions_mm):
         return {"why": "no contact has a position"}
     if not is_mni_like(space):
@@ -261,8 +254,8 @@ def _resection(localized: Localization) -> dict[str, Any] | None:
         return None
     return {
         "k": cut.k,
-        "covered": _round(cut.covered),
-        "count": int(cut.resected.sum()),
+        "covered": _round(cut.hits / cut.k),
+        "count": int(cut.members.sum()),
         "notResected": list(cut.not_resected),
         "outside": list(cut.outside),
         "byChance": _round(cut.by_chance, 1),

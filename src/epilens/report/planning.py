@@ -136,17 +136,17 @@ def _facts(localized: Localization) -> Iterator[tuple[str, Any]]:
     """What every file states: use, patient, source, coordinate system, cautions."""
     yield "use", DISCLAIMER
     yield "patient", localized.patient
-    yield "simulated", "yes" if localized.about.simulated else "no"
-    yield "source", localized.about.title
+    yield "simulated", "yes" if localized.is_simulated else "no"
+    yield "source", localized.source.title
     yield "software", f"EpiLENS {epilens.__version__}"
     yield "top contacts", localized.k
-    yield "coordinate system", str(localized.cube.attrs.get("space", "")) or "not stated"
+    yield "coordinate system", localized.space or "not stated"
     yield "decisions withheld", "yes" if localized.certainty.abstains else "no"
 
 
 def _coordsystem(localized: Localization) -> dict[str, str]:
     return {
-        "iEEGCoordinateSystem": str(localized.cube.attrs.get("space", "")) or "Other",
+        "iEEGCoordinateSystem": localized.space or "Other",
         "iEEGCoordinateUnits": "mm",
         "iEEGCoordinateSystemDescription": "x to the right, y to the front, z up (RAS). The system "
         "is that of the positions that were given to EpiLENS.",

@@ -67,7 +67,7 @@ def ranking_of(localized: Localization) -> Ranking:
     )
     cautions = tuple(c.text for c in localized.certainty.cautions if c.level != "note")
     return Ranking(
-        title=localized.about.title,
+        title=localized.source.title,
         k=localized.k,
         contacts=contacts,
         cautions=cautions,

@@ -55,7 +55,7 @@ function analysisRows() {
   return [
     ['Montage', analysed.montage], ['Filter', analysed.filter], ['Windows', analysed.windows],
     ['Date of analysis', `${analysed.date} (UTC)`],
-    ['Versions', analysed.versions.map(([name, version]) => `${name} ${version}`).join(', ')],
+    ['Versions', Object.entries(analysed.versions).map(([name, version]) => `${name} ${version}`).join(', ')],
   ];
 }
 
