@@ -14,7 +14,8 @@ from epilens.compute.local import reuse_memory
 from epilens.core.decisions import GRID, select_threshold
 from epilens.networks.encoder import BLOCK, masked_mean, masked_std, prz
 from epilens.networks.ensemble import one_thread_each
-from epilens.networks.prq import LowerTail, PRQNet, PRQSpec, prq_loss
+from epilens.networks.prq import LowerTail, PRQNet, prq_loss
+from epilens.networks.specs import PRQSpec
 from epilens.networks.training import build
 
 

@@ -130,7 +130,7 @@ def settings_table() -> str:
 def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Names and values of nested settings, without the names of their classes."""
     for key, value in tree.items():
-        if key == "settings" and not prefix:
+        if key == "settings":
             continue
         if isinstance(value, dict) and value:
             yield from _leaves(value, f"{prefix}{key}.")

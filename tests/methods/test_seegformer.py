@@ -145,10 +145,10 @@ def test_every_patient_is_held_once_and_never_by_a_network_that_learned_from_it(
 ):
     told, original = [], net.fit_windows
 
-    def spy(network, own, held, seed, training):
-        firsts = ([w.x[0, 0, 0, 0] for w in part] for part in (own, held))
-        told.append((*firsts, training.epochs))
-        return original(network, own, held, seed, training)
+    def spy(network, patients, training, epochs, seed):
+        firsts = ([w.x[0, 0, 0, 0] for w in part] for part in patients)
+        told.append((*firsts, epochs))
+        return original(network, patients, training, epochs, seed)
 
     monkeypatch.setattr(net, "fit_windows", spy)
     METHODS["seegformer"].fit(Training(patients[:4], patients[4:5], 0, SMOKE))
@@ -230,7 +230,7 @@ def fit_scripted(monkeypatch, patients, held_losses, epochs):
     with steps.seeded(0):
         network = net.SEEGformer()
         own, held = windows(patients[:2]), windows(patients[2:3])
-        told = net.fit_windows(network, own, held, (0,), net.WindowTraining(epochs))
+        told = net.fit_windows(network, (own, held), net.WindowTraining(), epochs, (0,))
     return network, told
 
 
@@ -270,7 +270,7 @@ def test_batches_of_eight_windows_are_taken_two_by_two(patients, monkeypatch):
     monkeypatch.setattr(steps.Steps, "step", spy_step)
     monkeypatch.setattr(net, "collate", spy_collate)
     own = windows([patients[1], patients[3]])  # two seizures of five windows each
-    net.fit_windows(net.SEEGformer(), own, [], (0,), net.WindowTraining(1))
+    net.fit_windows(net.SEEGformer(), (own, []), net.WindowTraining(), 1, (0,))
     assert sizes == [8, 8, 4]
     assert taken == [2, 1]
 

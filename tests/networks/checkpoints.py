@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from epilens.networks.bcr import BCRNet
-from epilens.networks.encoder import EncoderSpec
-from epilens.networks.prq import PRQNet, PRQSpec
+from epilens.networks.prq import PRQNet
+from epilens.networks.specs import EncoderSpec, PRQSpec
 
 # The released code's names, as its description lists them, for each of ours.
 THEIRS = {

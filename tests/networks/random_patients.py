@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from epilens.networks.encoder import EncoderSpec
+from epilens.networks.specs import EncoderSpec
 
 SMALL = EncoderSpec(features=5, D=4, heads=2)
 

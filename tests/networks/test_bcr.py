@@ -24,7 +24,6 @@ from torch.autograd import gradcheck
 
 from epilens.networks.bcr import (
     BCRNet,
-    BCRSpec,
     bcr_loss,
     boundary_sets,
     boundary_term,
@@ -32,7 +31,8 @@ from epilens.networks.bcr import (
     soft_rank,
     soft_top_k,
 )
-from epilens.networks.encoder import EncoderSpec, seed_dropout
+from epilens.networks.encoder import seed_dropout
+from epilens.networks.specs import BCRSpec, EncoderSpec
 
 close = {"rtol": 1e-9, "atol": 1e-9}
 seeds = st.integers(0, 10_000)

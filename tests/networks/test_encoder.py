@@ -27,7 +27,6 @@ from epilens.networks.encoder import (
     ChannelAttention,
     Dropout,
     Encoder,
-    EncoderSpec,
     Mixture,
     bce,
     masked_mean,
@@ -35,6 +34,7 @@ from epilens.networks.encoder import (
     prz,
     seed_dropout,
 )
+from epilens.networks.specs import EncoderSpec
 
 close = {"rtol": 1e-9, "atol": 1e-9}
 VARIANTS = [

@@ -7,19 +7,19 @@ import pytest
 import torch
 
 from epilens.evidence.views import Standardizer
-from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.bcr import BCRNet
 from epilens.networks.branch import Branch
-from epilens.networks.encoder import EncoderSpec
 from epilens.networks.ensemble import Views
 from epilens.networks.frozen_context import FrozenContext
-from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
+from epilens.networks.prq import PRQNet
+from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 from epilens.networks.training import build
 from epilens.testing import make_cube
 
 NETWORKS = {
     "prq": lambda: PRQNet(),
     "prq/base": lambda: PRQNet(PRQSpec(residual=False)),
-    "prq/mean": lambda: PRQNet(PRQSpec(aggregate=masked_mean_over_seizures)),
+    "prq/mean": lambda: PRQNet(PRQSpec(aggregate="mean")),
     "prq/absolute": lambda: PRQNet(PRQSpec(EncoderSpec(relative=False))),
     "prq/released": lambda: PRQNet(PRQSpec(EncoderSpec(projection=True))),
     "bcr": lambda: BCRNet(),

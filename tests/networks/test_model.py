@@ -15,10 +15,9 @@ from checkpoints import checkpoint
 from epilens.core.errors import ModelError
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.views import Standardizer, views
-from epilens.networks.bcr import BCRNet, BCRSpec
+from epilens.networks.bcr import BCRNet
 from epilens.networks.branch import Branch
 from epilens.networks.card import describe_certainty
-from epilens.networks.encoder import EncoderSpec
 from epilens.networks.model import (
     Member,
     Model,
@@ -26,8 +25,9 @@ from epilens.networks.model import (
     save_model,
     sign,
 )
-from epilens.networks.prq import PRQNet, PRQSpec, masked_mean_over_seizures
+from epilens.networks.prq import PRQNet
 from epilens.networks.released import RELEASED_PLAN, import_released, read_checkpoint
+from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 from epilens.networks.training import as_tensors, build
 from epilens.plan import Plan
 from epilens.testing import make_cube
@@ -97,7 +97,7 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
 
 
 def test_ablations_are_saved_with_their_spec(cube, tmp_path, model):
-    spec = PRQSpec(EncoderSpec(relative=False), aggregate=masked_mean_over_seizures)
+    spec = PRQSpec(EncoderSpec(relative=False), aggregate="mean")
     prq = Branch(build(lambda: PRQNet(spec), 3), Standardizer.fit([cube]))
     bcr = model.members[0].parts["bcr"]
     odd = Model((Member(0, "0", {"prq": prq, "bcr": bcr}),), 0.5, 0.2, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from epilens.core.provenance import resolve
 from epilens.evidence.views import Standardizer
 from epilens.methods import Method, Scorer, Training, evidence_counts
+from epilens.networks.specs import BCRSpec, PRQSpec
 
 if TYPE_CHECKING:
     from epilens.networks.encoder import PatientNetwork
@@ -65,18 +67,19 @@ Ablation = tuple[str, str, str, Mapping[str, Any]]
 """Name, title, reference, and what differs from the full network."""
 
 
-def _rows(settings: Mapping[str, Any], rows: Sequence[Ablation]) -> Iterator[Method]:
+def _rows(network: str, spec: PRQSpec | BCRSpec, rows: Sequence[Ablation]) -> Iterator[Method]:
     """The full network and its ablations; a change of `encoder` leaves the rest of it."""
+    settings: dict[str, Any] = {"network": network, **asdict(spec)}
+    settings["encoder"].pop("features")  # of the patients
     for name, title, reference, changes in rows:
         encoder = settings["encoder"] | changes.get("encoder", {})
-        changed = {**settings, **changes, "encoder": encoder}
         yield Method(
             name,
             title,
             "cube",
             reference,
             fit_branch,
-            changed,
+            {**settings, **changes, "encoder": encoder},
             sections=("training",),
             requires=("torch", "numba"),
         )
@@ -86,19 +89,8 @@ _TABLE, _QUANTILES, _RELEASED = "component ablation table", "quantile table", "r
 
 ENTRIES = (
     *_rows(
-        {
-            "network": "epilens.networks.prq:PRQNet",
-            "encoder": {
-                "D": 32,
-                "heads": 2,
-                "dropout": 0.4,
-                "relative": True,
-                "projection": False,
-            },
-            "residual": True,
-            "quantile": 0.10,
-            "aggregate": "quantile",
-        },
+        "epilens.networks.prq:PRQNet",
+        PRQSpec(),
         (
             ("prq", "PRQ-Net", "Eqs. 11-13", {}),
             ("prq/base", "PRQ-Net: base, no residual", _TABLE, {"residual": False}),
@@ -115,21 +107,8 @@ ENTRIES = (
         ),
     ),
     *_rows(
-        {
-            "network": "epilens.networks.bcr:BCRNet",
-            "encoder": {
-                "D": 32,
-                "heads": 2,
-                "dropout": 0.4,
-                "relative": True,
-                "projection": False,
-            },
-            "boundary": 0.05,
-            "coverage": 0.08,
-            "quantile_head": False,
-            "quantile_residual": False,
-            "quantile": 0.10,
-        },
+        "epilens.networks.bcr:BCRNet",
+        BCRSpec(),
         (
             ("bcr", "BCR-Net", "Eqs. 14-21", {}),
             ("bcr/base", "BCR-Net: BCE", _TABLE, {"boundary": 0.0, "coverage": 0.0}),

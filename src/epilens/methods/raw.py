@@ -7,7 +7,6 @@ networks of the paper.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from epilens.core.types import Floats
 from epilens.methods import Method, Scorer, Training
 from epilens.methods.segments import PatientSegments, with_segments, without_segments
 from epilens.networks.loop import Extension, Schedule
+from epilens.networks.specs import ClapSpec, SEEGNetSpec, TimeConvSpec
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class SingleChannel:
 
     network: str
     """As `module:class`, an `epilens.networks.raw.segments.SegmentNetwork`."""
-    layers: Mapping[str, Any]
+    layers: Any
     """Its sizes and learning rates."""
     batch: int
     pretrained: str = ""
@@ -111,34 +111,15 @@ ENTRIES = (
         "clap",
         "CLAP",
         SingleChannel(
-            network="epilens.networks.raw.clap:Clap",
-            layers={
-                "mels": 64,
-                "n_fft": 256,
-                "hop": 20,
-                "low_hz": 0,
-                "high_hz": 100,
-                "rate": 1e-3,
-                "pretrained_rate": 1e-5,
-            },
-            batch=8,
-            pretrained="clap-htsat-fused",
+            "epilens.networks.raw.clap:Clap", ClapSpec(), batch=8, pretrained="clap-htsat-fused"
         ),
     ),
     _row(
         "seegnet",
         "SEEGNet",
         SingleChannel(
-            network="epilens.networks.raw.seegnet:SEEGNet",
-            layers={
-                "scales": ((51, 4), (17, 2), (3, 1)),
-                "width": 24,
-                "mixed": 96,
-                "dropout": 0.5,
-                "steps": 32,
-                "hidden": 64,
-                "rate": 1e-3,
-            },
+            "epilens.networks.raw.seegnet:SEEGNet",
+            SEEGNetSpec(),
             batch=128,
             extension=Extension(),
         ),
@@ -147,15 +128,8 @@ ENTRIES = (
         "timeconv-cnn",
         "TimeConv-CNN",
         SingleChannel(
-            network="epilens.networks.raw.timeconv:TimeConv",
-            layers={
-                "n_fft": 128,
-                "hop": 20,
-                "widths": (16, 32),
-                "kernel": 3,
-                "rate": 1e-3,
-                "pretrained_rate": 1e-4,
-            },
+            "epilens.networks.raw.timeconv:TimeConv",
+            TimeConvSpec(),
             batch=128,
             pretrained="resnet-18",
         ),

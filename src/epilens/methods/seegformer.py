@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from epilens.core.types import Bools, Floats
 from epilens.methods import Method, Scorer, Training, prediction_rows, seen_channels
 from epilens.methods.segments import usable, with_segments, without_segments
+from epilens.networks.specs import SEEGformerSpec, WindowTraining
 from epilens.plan import Plan
 
 if TYPE_CHECKING:
@@ -29,10 +30,8 @@ COLUMNS = ["fold", "epoch", "loss", "held_loss", "selected"]
 class SEEGformerSettings:
     """Layers, training and inner folds; epochs at most are the plan's."""
 
-    layers: Mapping[str, Any]
-    """Of `epilens.networks.raw.seegformer.SEEGformerSpec`."""
-    training: Mapping[str, Any]
-    """Of `epilens.networks.raw.seegformer.WindowTraining`."""
+    layers: SEEGformerSpec
+    training: WindowTraining
     folds: int = 4
 
 
@@ -78,11 +77,10 @@ class Trainer:
             [w for w, h in zip(self.windows, held, strict=True) if h == part]
             for part in (False, True)
         )
-        traces, spec = self.plan.traces, net.SEEGformerSpec(**self.settings.layers)
-        training = net.WindowTraining(epochs, **self.settings.training)
-        with steps.seeded(self.seed, fold):
-            network = net.SEEGformer(traces.samples, traces.rate_hz, spec)
-            return network, net.fit_windows(network, own, others, (self.seed, fold), training)
+        traces, training, seed = self.plan.traces, self.settings.training, (self.seed, fold)
+        with steps.seeded(*seed):
+            network = net.SEEGformer(traces.samples, traces.rate_hz, self.settings.layers)
+            return network, net.fit_windows(network, (own, others), training, epochs, seed)
 
 
 def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
@@ -178,26 +176,7 @@ ENTRIES = (
         input="traces",
         reference="the paper",
         fitter=fit_seegformer,
-        settings=SEEGformerSettings(
-            layers={
-                "low_hz": 0.5,
-                "high_hz": 80.0,
-                "width": 64,
-                "heads": 4,
-                "blocks": 2,
-                "mlp_ratio": 2,
-                "dropout": 0.2,
-            },
-            training={
-                "rate": 5e-4,
-                "weight_decay": 1e-4,
-                "clip_norm": 1.0,
-                "batch": 8,
-                "together": 2,
-                "patience": 6,
-            },
-            folds=4,
-        ),
+        settings=SEEGformerSettings(SEEGformerSpec(), WindowTraining()),
         sections=("baselines", "traces"),
         requires=("torch",),
     ),

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from epilens.networks.encoder import (
-    BatchCounts,
-    Encoder,
-    EncoderSpec,
-    FrozenDecision,
-    PatientNetwork,
-    bce,
-)
+from epilens.networks.encoder import BatchCounts, FrozenDecision, PatientNetwork, bce
 from epilens.networks.prq import Q_CLAMP, masked_quantile
+from epilens.networks.specs import BCRSpec
 
 TAU_R, TAU_K = 0.10, 0.25
 MARGIN = 0.05
 WEAKEST_EZ = (3, 10)
 """Share of the EZ channels that are mined, as a fraction."""
 MOST_HARD_NEZ = 16
-
-
-@dataclass(frozen=True)
-class BCRSpec:
-    """BCR-Net's settings; an ablation changes one of them."""
-
-    encoder: EncoderSpec = field(default_factory=EncoderSpec)
-    boundary: float = 0.05
-    coverage: float = 0.08
-    quantile_head: bool = False
-    """The Q10 control as released: the EZ logit is the lower tail over seizures, alone."""
-    quantile_residual: bool = False
-    """The Q10 control's other reading: the lower tail is added to the EZ logit of the context."""
-    quantile: float = 0.10
 
 
 class BCRNet(PatientNetwork):
@@ -55,27 +33,16 @@ class BCRNet(PatientNetwork):
     (4,)
     """
 
-    sign = -1
+    sign, Spec = -1, BCRSpec
+    spec: BCRSpec
 
     def __init__(self, spec: BCRSpec | None = None):
-        super().__init__()
-        self.spec = spec or BCRSpec()
-        self.encoder = Encoder(self.spec.encoder)
+        super().__init__(spec)
         self.ez_head = nn.Linear(self.spec.encoder.context, 1)
         # The control keeps the same parameters; without it the seizure head is not used.
         self.seizure_head = nn.Sequential(
             nn.LayerNorm(self.spec.encoder.D), nn.Linear(self.spec.encoder.D, 1)
         )
-
-    @classmethod
-    def of(cls, tree: Mapping[str, Any]) -> Self:
-        """From plain values."""
-        fields: dict[str, Any] = dict(tree) | {"encoder": EncoderSpec(**tree["encoder"])}
-        return cls(BCRSpec(**fields))
-
-    def tree(self) -> dict[str, Any]:
-        """The plain values of its settings."""
-        return asdict(self.spec)
 
     def decide(self, z: Tensor, m: Tensor) -> Tensor:
         """EZ logit e."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +53,7 @@ class Branch(Predictor):
 
     def spec(self) -> dict[str, Any]:
         """Sizes and settings of the network."""
-        return self.network.tree()
+        return asdict(self.network.spec)
 
     @classmethod
     def open(cls, tensors: Arrays, layout: Layout) -> Self:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,29 +20,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
+
 VARIANCE_FLOOR = 1e-6
 BLOCK = 64
 """Windows that are embedded together: about one seizure."""
-
-
-@dataclass(frozen=True)
-class EncoderSpec:
-    """Sizes of the encoder, and what an ablation changes in it."""
-
-    features: int = 36
-    """Views × descriptors of the fit patients; 36 for the paper's nine descriptors."""
-    D: int = 32
-    heads: int = 2
-    dropout: float = 0.4
-    relative: bool = True
-    """PRZ across the patient's channels; off in the ablation w/o Pat.-Rel."""
-    projection: bool = False
-    """LN → Linear → GELU → dropout before PRZ, as the authors' released code has it."""
-
-    @property
-    def context(self) -> int:
-        """Features of a channel after pooling."""
-        return self.D if self.projection else 2 * self.D
 
 
 class Dropout(nn.Module):
@@ -301,16 +283,17 @@ class PatientNetwork(nn.Module, ABC):
 
     sign: int
     """1 where the logit is that of NEZ, -1 where it is that of EZ."""
-    encoder: Encoder
+    Spec: ClassVar[type[PRQSpec | BCRSpec]]
+
+    def __init__(self, spec: Any = None):
+        super().__init__()
+        self.spec = spec or self.Spec()
+        self.encoder = Encoder(self.spec.encoder)
 
     @classmethod
-    @abstractmethod
     def of(cls, tree: Mapping[str, Any]) -> Self:
         """An untrained network from the plain values of its settings."""
-
-    @abstractmethod
-    def tree(self) -> dict[str, Any]:
-        """The plain values of its settings; `of` makes the same network of them."""
+        return cls(cls.Spec(**tree))
 
     def embed(self, φ: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """φ : (S, W, C, F). valid : (S, W, C). Returns z (S, C, D), and m (S, C): who is shown."""

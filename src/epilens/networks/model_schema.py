@@ -6,12 +6,22 @@ The signature shows that a model is unchanged since it was written, not that it 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from epilens.core.errors import ModelError
 from epilens.networks.kinds import KINDS
+from epilens.networks.specs import SPECS
 
 FORMAT = 2
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -37,47 +47,6 @@ class StoredMember(Stored):
     file: Annotated[str, Field(pattern=r"^[\w-][\w.-]{0,99}$")]
     seed: int
     fold: Word
-
-
-class StoredEncoder(Stored):
-    """Sizes of an encoder; no network of ours is near the limits."""
-
-    features: Annotated[int, Field(ge=1, le=4096)]
-    D: Annotated[int, Field(ge=1, le=1024)]
-    heads: Annotated[int, Field(ge=1, le=64)]
-    dropout: Annotated[float, Field(ge=0, lt=1)]
-    relative: bool
-    projection: bool
-
-    @model_validator(mode="after")
-    def _heads(self) -> StoredEncoder:
-        if self.D % self.heads:
-            raise ValueError("D must be a multiple of heads")
-        return self
-
-
-class StoredPRQ(Stored):
-    """Settings of PRQ-Net."""
-
-    encoder: StoredEncoder
-    residual: bool
-    quantile: Share
-    aggregate: Literal["quantile", "mean"]
-
-
-class StoredBCR(Stored):
-    """Settings of BCR-Net."""
-
-    encoder: StoredEncoder
-    boundary: float
-    coverage: float
-    quantile_head: bool
-    quantile_residual: bool
-    quantile: Share
-
-
-SPECS: Mapping[str, type[Stored]] = {"prq": StoredPRQ, "bcr": StoredBCR}
-"""Settings of our networks; the class that opens another one checks its own."""
 
 
 class StoredFigures(Open):
@@ -166,17 +135,21 @@ def check_stored(tree: Mapping[str, Any], who: str) -> None:
     """Refuse what is not as `epilens train` writes it, with the first field that is wrong."""
     _check(StoredModel, tree, who)
     for name, spec in tree["specs"].items():
-        if name in SPECS:
-            _check(SPECS[name], spec, who, f"specs.{name}.")
+        if name in SPECS and asdict(_check(SPECS[name], spec, who, f"specs.{name}.")) != spec:
+            raise _wrong(who, f"specs.{name}", "some settings are missing")
 
 
-def _check(schema: type[BaseModel], tree: Any, who: str, prefix: str = "") -> None:
+def _check(schema: type[Any], tree: Any, who: str, prefix: str = "") -> Any:
     try:
-        schema.model_validate(tree)
+        return TypeAdapter(schema).validate_python(tree)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = prefix + ".".join(str(key) for key in first["loc"]) or "model.json"
-        raise ModelError(
-            f"{who}: expected a model as `epilens train` writes it, found {place} wrong "
-            f"({first['msg']}). Train again, or copy the model again from its source."
-        ) from None
+        place = prefix + ".".join(str(key) for key in first["loc"])
+        raise _wrong(who, place or "model.json", first["msg"]) from None
+
+
+def _wrong(who: str, place: str, why: str) -> ModelError:
+    return ModelError(
+        f"{who}: expected a model as `epilens train` writes it, found {place} wrong ({why}). Train "
+        "again, or copy the model again from its source."
+    )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from epilens.networks.encoder import (
     BatchCounts,
-    Encoder,
-    EncoderSpec,
     FrozenDecision,
     PatientNetwork,
     bce,
     masked_mean,
 )
+from epilens.networks.specs import PRQSpec
 
 Q_CLAMP = 1e-5
 TAIL_CLIP, MOST_RESIDUAL = 4, 0.2
@@ -49,9 +46,8 @@ def masked_mean_over_seizures(u: Tensor, m: Tensor, q: float) -> Tensor:
     return mean.where(m.any(0), 0.5)
 
 
-Aggregate = Callable[[Tensor, Tensor, float], Tensor]
-AGGREGATES: dict[str, Aggregate] = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
-"""How the scores of seizures become one, by name."""
+AGGREGATES = {"quantile": masked_quantile, "mean": masked_mean_over_seizures}
+"""How the scores of seizures become one: `PRQSpec.aggregate`."""
 
 
 def robust_z(v: Tensor) -> Tensor:
@@ -75,18 +71,6 @@ def mad_scale(v: Tensor, deviation: Tensor) -> Tensor:
     return scale
 
 
-@dataclass(frozen=True)
-class PRQSpec:
-    """PRQ-Net's settings; an ablation changes one of them."""
-
-    encoder: EncoderSpec = field(default_factory=EncoderSpec)
-    residual: bool = True
-    """The lower-tail residual; off in `Base`."""
-    quantile: float = 0.10
-    aggregate: Aggregate = masked_quantile
-    """Over seizures: the quantile, or their mean (`+ Temporal`)."""
-
-
 class LowerTail(nn.Module):
     """The bounded lower-tail residual ρη (Eqs. 11-13)."""
 
@@ -105,7 +89,7 @@ class LowerTail(nn.Module):
     def logit(self, z: Tensor, m: Tensor) -> Tensor:
         """Logit (C,) of the lower tail over seizures: low where some seizure is EZ-like."""
         u = self.w_q(self.norm(z)).squeeze(-1).sigmoid()  # (S, C) NEZ score of one seizure
-        q = self.spec.aggregate(u, m, self.spec.quantile)
+        q = AGGREGATES[self.spec.aggregate](u, m, self.spec.quantile)
         return q.clamp(Q_CLAMP, 1 - Q_CLAMP).logit()
 
     def bounded(self, η: Tensor) -> Tensor:
@@ -127,26 +111,13 @@ class PRQNet(PatientNetwork):
     (4,)
     """
 
-    sign = 1
+    sign, Spec = 1, PRQSpec
+    spec: PRQSpec
 
     def __init__(self, spec: PRQSpec | None = None):
-        super().__init__()
-        self.spec = spec or PRQSpec()
-        self.encoder = Encoder(self.spec.encoder)
+        super().__init__(spec)
         self.base_head = nn.Linear(self.spec.encoder.context, 1)
         self.tail = LowerTail(self.spec) if self.spec.residual else None
-
-    @classmethod
-    def of(cls, tree: Mapping[str, Any]) -> Self:
-        """From plain values; `aggregate` is `quantile` or `mean`."""
-        fields: dict[str, Any] = dict(tree) | {"encoder": EncoderSpec(**tree["encoder"])}
-        fields["aggregate"] = AGGREGATES[tree["aggregate"]]
-        return cls(PRQSpec(**fields))
-
-    def tree(self) -> dict[str, Any]:
-        """The plain values of its settings."""
-        names = {function: name for name, function in AGGREGATES.items()}
-        return asdict(self.spec) | {"aggregate": names[self.spec.aggregate]}
 
     def decide(self, z: Tensor, m: Tensor) -> Tensor:
         """Logit of the NEZ probability (Eq. 13)."""

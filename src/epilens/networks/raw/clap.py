@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,24 +15,12 @@ from torch import Tensor, nn
 from epilens.core.errors import MethodError
 from epilens.networks.raw.pretrained import load_pretrained
 from epilens.networks.raw.segments import SegmentNetwork
+from epilens.networks.specs import ClapSpec
 from epilens.plan import TracePlan
 
 REPOSITORY = "laion/clap-htsat-fused"
 VIEWS = 4
 """Mel maps that the fused model is given: the whole clip and, for a longer one, three parts."""
-
-
-@dataclass(frozen=True)
-class ClapSpec:
-    """The mel maps, and how fast the head and the pretrained audio branch learn."""
-
-    mels: int = 64
-    n_fft: int = 256
-    hop: int = 20
-    low_hz: float = 0
-    high_hz: float = 100
-    rate: float = 1e-3
-    pretrained_rate: float = 1e-5
 
 
 class Clap(SegmentNetwork):
@@ -57,9 +44,8 @@ class Clap(SegmentNetwork):
         self.head = nn.Linear(audio.config.projection_dim, 1)
 
     @classmethod
-    def start(cls, layers: Mapping[str, Any], folder: Path, traces: TracePlan) -> Self:
+    def start(cls, spec: ClapSpec, folder: Path, traces: TracePlan) -> Self:
         """From LAION's weights, with the feature extractor set to these traces."""
-        spec = ClapSpec(**layers)
         audio, provenance = load_pretrained("ClapAudioModelWithProjection", folder, REPOSITORY)
         if not audio.config.enable_fusion:
             raise MethodError(

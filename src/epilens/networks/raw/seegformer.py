@@ -16,23 +16,11 @@ from epilens.core.decisions import with_neutral
 from epilens.core.types import Bools, Floats
 from epilens.networks.loop import Reached, Schedule, train_epochs
 from epilens.networks.raw.steps import Steps, device, mixed_precision, nez_weight, weighted_bce
+from epilens.networks.specs import SEEGformerSpec, WindowTraining
 
 BRANCHES = ("real", "imaginary", "amplitude")
 AT_ONCE = 8
 """Windows that are scored together."""
-
-
-@dataclass(frozen=True)
-class SEEGformerSpec:
-    """The spectra and the sizes of the layers."""
-
-    low_hz: float = 0.5
-    high_hz: float = 80.0
-    width: int = 64
-    heads: int = 4
-    blocks: int = 2
-    mlp_ratio: int = 2
-    dropout: float = 0.2
 
 
 class SpectrumBranch(nn.Module):
@@ -158,10 +146,10 @@ def p_nez(network: SEEGformer, windows: Windows) -> Floats:
     return with_neutral(p, np.asarray(windows.valid.any((0, 1))))
 
 
-def mean_loss(network: SEEGformer, held: Sequence[Windows], weight: float) -> float:
+def mean_loss(network: SEEGformer, patients: Sequence[Windows], weight: float) -> float:
     """Weighted cross-entropy over all windows and channels of some patients."""
     total, n = 0.0, 0
-    for windows in held:
+    for windows in patients:
         valid = torch.from_numpy(windows.valid)
         logit = window_logits(network, windows)[valid]
         is_nez = torch.from_numpy(~windows.is_ez).expand(valid.shape)[valid]
@@ -170,41 +158,28 @@ def mean_loss(network: SEEGformer, held: Sequence[Windows], weight: float) -> fl
     return total / n
 
 
-def window_weight(own: Sequence[Windows]) -> float:
+def window_weight(patients: Sequence[Windows]) -> float:
     """Weight of NEZ, counted over all channels of all windows of some patients."""
-    flags = [np.broadcast_to(w.is_ez, w.valid.shape)[w.valid] for w in own]
+    flags = [np.broadcast_to(w.is_ez, w.valid.shape)[w.valid] for w in patients]
     return nez_weight(np.concatenate(flags))
-
-
-@dataclass(frozen=True)
-class WindowTraining:
-    """How SEEGformer is trained."""
-
-    epochs: int
-    rate: float = 5e-4
-    weight_decay: float = 1e-4
-    clip_norm: float = 1.0
-    batch: int = 8
-    together: int = 2
-    """Batches of one step."""
-    patience: int = 6
 
 
 def fit_windows(
     network: SEEGformer,
-    own: Sequence[Windows],
-    held: Sequence[Windows],
-    seed: Sequence[int],
+    patients: tuple[Sequence[Windows], Sequence[Windows]],
     training: WindowTraining,
+    epochs: int,
+    seed: Sequence[int],
 ) -> list[tuple[Any, ...]]:
     """Train in place; returns epoch, loss, held-out loss, and whether it was the best yet.
 
-    With held-out patients the best epoch is kept and patience ends the training; without, all
-    epochs are run and the last is kept.
+    patients : those to learn from, and those that are held out. With held-out patients the best
+    epoch is kept and patience ends the training; without, all epochs are run and the last is kept.
     """
     network.to(device())
-    examples = [(w, s, k) for w in own for s, k in w.examples()]
-    weight = window_weight(own)
+    fit, held_out = patients
+    examples = [(w, s, k) for w in fit for s, k in w.examples()]
+    weight = window_weight(fit)
     groups = [{"params": network.parameters(), "lr": training.rate}]
     steps = Steps(network, groups, training.weight_decay, training.clip_norm)
     shuffle, numbers = np.random.default_rng(np.random.SeedSequence([*seed, 1])), count()
@@ -219,12 +194,12 @@ def fit_windows(
         return float(np.mean([steps.step(losses, n) for n in parts]))
 
     def judge() -> tuple[Reached, tuple[Any, ...]]:
-        if not held:  # nobody can prefer an earlier epoch
+        if not held_out:  # nobody can prefer an earlier epoch
             return (next(numbers),), (np.nan,)
-        loss = mean_loss(network, held, weight)
+        loss = mean_loss(network, held_out, weight)
         return (-loss,), (loss,)
 
-    return train_epochs(network, epoch, judge, Schedule(training.epochs, training.patience))
+    return train_epochs(network, epoch, judge, Schedule(epochs, training.patience))
 
 
 def _loss(network: SEEGformer, examples: Sequence[Example], weight: float) -> Tensor:

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool1d, avg_pool1d
 
 from epilens.networks.raw.segments import SegmentNetwork
-from epilens.plan import TracePlan
-
-
-@dataclass(frozen=True)
-class SEEGNetSpec:
-    """Sizes of the layers, and how fast they learn."""
-
-    scales: tuple[tuple[int, int], ...] = ((51, 4), (17, 2), (3, 1))
-    """Kernel and stride of each branch, the coarsest first."""
-    width: int = 24
-    mixed: int = 96
-    dropout: float = 0.5
-    steps: int = 32
-    hidden: int = 64
-    rate: float = 1e-3
+from epilens.networks.specs import SEEGNetSpec
 
 
 class SEEGNet(SegmentNetwork):
@@ -50,11 +31,6 @@ class SEEGNet(SegmentNetwork):
         both = 2 * spec.hidden
         self.attention = nn.Sequential(nn.Linear(both, both), nn.Tanh(), nn.Linear(both, 1))
         self.head = nn.Linear(both, 1)
-
-    @classmethod
-    def start(cls, layers: Mapping[str, Any], folder: Path, traces: TracePlan) -> Self:
-        """From random weights."""
-        return cls(SEEGNetSpec(**layers))
 
     def summary(self, x: Tensor) -> Tensor:
         """X : (N, time). Returns (N, 128): the segment as the attention sees it."""

@@ -30,9 +30,9 @@ class SegmentNetwork(nn.Module):
         self.rate, self.provenance = rate, dict(provenance or {})
 
     @classmethod
-    def start(cls, layers: Mapping[str, Any], folder: Path, traces: TracePlan) -> Self:
+    def start(cls, spec: Any, folder: Path, traces: TracePlan) -> Self:
         """A network to train, for these traces; pretrained weights come from `folder`."""
-        return cls(**layers)
+        return cls(spec)
 
     def groups(self) -> list[dict[str, Any]]:
         """Parameters with their learning rates."""

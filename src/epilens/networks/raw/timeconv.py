@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,21 +11,10 @@ from torch import Tensor, nn
 
 from epilens.networks.raw.pretrained import load_pretrained
 from epilens.networks.raw.segments import SegmentNetwork
+from epilens.networks.specs import TimeConvSpec
 from epilens.plan import TracePlan
 
 REPOSITORY = "microsoft/resnet-18"
-
-
-@dataclass(frozen=True)
-class TimeConvSpec:
-    """The image, the new layers before the ResNet, and how fast both learn."""
-
-    n_fft: int = 128
-    hop: int = 20
-    widths: tuple[int, int] = (16, 32)
-    kernel: int = 3
-    rate: float = 1e-3
-    pretrained_rate: float = 1e-4
 
 
 class TimeConv(SegmentNetwork):
@@ -54,9 +42,8 @@ class TimeConv(SegmentNetwork):
         self.head = nn.Linear(backbone.config.hidden_sizes[-1], 1)
 
     @classmethod
-    def start(cls, layers: Mapping[str, Any], folder: Path, traces: TracePlan) -> Self:
+    def start(cls, spec: TimeConvSpec, folder: Path, traces: TracePlan) -> Self:
         """From ImageNet weights."""
-        spec = TimeConvSpec(**layers)
         return cls(*load_pretrained("ResNetModel", folder, REPOSITORY), spec)
 
     def groups(self) -> list[dict[str, Any]]:
