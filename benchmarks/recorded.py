@@ -23,7 +23,7 @@ from epilens.evaluation.execution import one_thread
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.methods import METHODS
 from epilens.methods.lens import learn
-from epilens.networks.feature_lens import FeatureLens
+from epilens.networks.lens import FeatureLens
 from epilens.networks.model import Member, Model, open_model, save_model
 
 if TYPE_CHECKING:

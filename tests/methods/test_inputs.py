@@ -192,7 +192,7 @@ ON_COLUMNS = {"deepsets", "mlp-rank", "rich/hybrid"}
         ("methods/classical.py", '"C": 1.0, "gamma"', '"C": 2.0, "gamma"', starting("rbf-svm")),
         ("methods/epilens.py", '{"quantile": 0.05}', '{"quantile": 0.06}', {"prq/q05"}),
         ("networks/bcr.py", "import annotations", "import annotations  # and more", set()),
-        ("networks/frozen_context.py", "self.n = ", "self.n = 1 * ", set()),
+        ("networks/gradients.py", "self.n = ", "self.n = 1 * ", set()),
     ],
 )
 def test_an_edit_changes_the_inputs_of_the_rows_behind_it(edited, untouched, file, old, new, rows):

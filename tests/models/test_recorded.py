@@ -14,7 +14,7 @@ import epilens
 from epilens.core.errors import ModelError
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.contact_features import feature_table
-from epilens.networks.feature_lens import FeatureLens
+from epilens.networks.lens import FeatureLens
 from epilens.networks.model import model_folder, open_model, save_model, shipped_models
 from epilens.testing import make_patient
 

@@ -10,7 +10,7 @@ from epilens.evidence.views import Standardizer
 from epilens.networks.bcr import BCRNet
 from epilens.networks.branch import Branch
 from epilens.networks.ensemble import Views
-from epilens.networks.frozen_context import FrozenContext
+from epilens.networks.gradients import FrozenContext
 from epilens.networks.prq import PRQNet
 from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 from epilens.networks.training import build

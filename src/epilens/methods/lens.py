@@ -23,8 +23,7 @@ from epilens.methods import (
     prediction_rows,
     seen_labels,
 )
-from epilens.networks.feature_lens import FeatureLens
-from epilens.networks.lens import Lens
+from epilens.networks.lens import FeatureLens, Lens
 
 
 @dataclass(frozen=True)

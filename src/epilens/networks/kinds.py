@@ -104,7 +104,7 @@ MODELS = (
     ModelKind(
         name="lens/features",
         title="EpiLENS model (lens on contact features)",
-        parts=(ModelPart("lens/features", "lens", "epilens.networks.feature_lens:FeatureLens"),),
+        parts=(ModelPart("lens/features", "lens", "epilens.networks.lens:FeatureLens"),),
         member="a lens: one weight per feature of a contact, its neighbours and its electrode",
         over="folds",
         note="threshold, calibration and sets come from members that never saw the patient",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,24 +20,25 @@ from epilens.evidence.views import Standardizer
 from epilens.io.safe_read import check_regular
 from epilens.networks.branch import NETWORKS, Branch
 from epilens.networks.model import Member, Model
+from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 from epilens.plan import FilterPlan, Plan
 
-_FIELDS = ("model", "standardizer_mean", "standardizer_scale", "branch", "seed", "outer_fold")
 _MOST_BYTES = 1024**3
 # Their names → ours. Sequential numbers and torch's attention layout are the same on both sides.
-_RENAMED = (
-    ("encoder.window_context.attention.in_proj_", "encoder.window_context.inward."),
-    ("encoder.window_context.attention.out_proj.", "encoder.window_context.outward."),
-    ("encoder.window_context.normalization.", "encoder.window_context.norm."),
-    ("encoder.patient_context.attention.in_proj_", "encoder.patient_context.inward."),
-    ("encoder.patient_context.attention.out_proj.", "encoder.patient_context.outward."),
-    ("encoder.patient_context.normalization.", "encoder.patient_context.norm."),
-    ("encoder.patient_projection.", "encoder.projection."),
-    ("seizure_ez_head.", "seizure_head."),
-    ("seizure_head.0.", "tail.norm."),
-    ("seizure_head.1.", "tail.w_q."),
-    ("residual_gate", "tail.gamma"),
-)
+_RENAMED = {
+    r"(_context)\.attention\.in_proj_": r"\1.inward.",
+    r"(_context)\.attention\.out_proj\.": r"\1.outward.",
+    r"(_context)\.normalization\.": r"\1.norm.",
+    r"encoder\.patient_projection\.": "encoder.projection.",
+}
+_RENAMED_HEADS = {
+    "prq": {
+        r"seizure_head\.0\.": "tail.norm.",
+        r"seizure_head\.1\.": "tail.w_q.",
+        "residual_gate": "tail.gamma",
+    },
+    "bcr": {r"seizure_ez_head\.": "seizure_head."},
+}
 
 RELEASED_PLAN = Plan(
     name="released", filter=FilterPlan(band="none"), descriptors=RELEASED_NINE, methods=("cdel",)
@@ -52,7 +54,6 @@ def import_released(paths: Sequence[str | Path]) -> Model:
     """
     if not paths:
         raise ModelError("model import: expected checkpoints, found none. Name the .pt files.")
-    branches = [_branch(Path(path), _typed(read_checkpoint(Path(path)), path)) for path in paths]
     about = {
         "source": "checkpoints of the authors' released code",
         "plan": RELEASED_PLAN.model_dump(mode="json"),
@@ -63,9 +64,8 @@ def import_released(paths: Sequence[str | Path]) -> Model:
             "descriptors, without band limits; all else is the paper's",
         ],
     }
-    members = group_members(branches)
     return Model(
-        members=members,
+        members=group_members([_branch(Path(path)) for path in paths]),
         threshold=0.5,
         weight=LOCKED_WEIGHT,
         about=about,
@@ -91,12 +91,13 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path}: expected a checkpoint with tensors, arrays and plain values only, found: "
             f"{lines[0][:160]} It is not opened."
         ) from None
-    missing = [f for f in _FIELDS if not isinstance(checkpoint, dict) or f not in checkpoint]
-    if missing:
-        raise ModelError(
-            f"{path}: expected a released checkpoint with {', '.join(_FIELDS)}, found no "
-            f"{missing[0]}."
-        )
+    required = [name for name, field in Checkpoint.model_fields.items() if field.is_required()]
+    for name in required:
+        if not isinstance(checkpoint, dict) or name not in checkpoint:
+            raise ModelError(
+                f"{path}: expected a released checkpoint with {', '.join(required)}, found no "
+                f"{name}."
+            )
     return checkpoint
 
 
@@ -125,7 +126,7 @@ class Checkpoint(BaseModel):
         return value.item() if size == 1 and hasattr(value, "item") else value
 
 
-def _typed(checkpoint: Mapping[str, Any], path: str | Path) -> Checkpoint:
+def _typed(checkpoint: Mapping[str, Any], path: Path) -> Checkpoint:
     try:
         return Checkpoint.model_validate(checkpoint)
     except ValidationError as error:
@@ -136,30 +137,25 @@ def _typed(checkpoint: Mapping[str, Any], path: str | Path) -> Checkpoint:
         ) from None
 
 
-def _thirty_six(values: Any) -> np.ndarray | int:
-    """The numbers of a standardizer; how many there are, where they are not 36."""
-    size = values.numel() if isinstance(values, Tensor) else np.size(values)
-    if size != 36:  # before anything is copied: a small file can say that it has very many
-        return int(size)
-    numbers = np.asarray(values, np.float64).reshape(4, 9)
-    if not np.isfinite(numbers).all():
-        raise ValueError("numbers that are not finite")
-    return numbers
-
-
 def _standardizer(path: Path, c: Checkpoint) -> Standardizer:
     """Their order is fixed: ABS, Δ, Z-Δ, LOG-R × the nine."""
+    both = (c.standardizer_mean, c.standardizer_scale)
     try:
-        mean, scale = _thirty_six(c.standardizer_mean), _thirty_six(c.standardizer_scale)
-    except (TypeError, ValueError, RuntimeError):
-        mean, scale = 0, 0
-    if isinstance(mean, int) or isinstance(scale, int):
-        found = ", ".join(str(x if isinstance(x, int) else 36) for x in (mean, scale))
-        raise ModelError(f"{path}: expected 36 means and scales, found {found}.")
+        # Counted before anything is copied: a small file can say that it has very many.
+        sizes = [int(v.numel() if isinstance(v, Tensor) else np.size(v)) for v in both]
+        if sizes != [36, 36]:
+            raise ValueError(", ".join(map(str, sizes)))
+        mean, scale = (np.asarray(values, np.float64).reshape(4, 9) for values in both)
+        if not np.isfinite([mean, scale]).all():
+            raise ValueError("numbers that are not finite")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"{path}: expected 36 means and scales, found {error}.") from None
     return Standardizer(mean, scale)
 
 
-def _branch(path: Path, c: Checkpoint) -> tuple[str, int, str, Branch]:
+def _branch(path: Path) -> tuple[str, int, str, Branch]:
+    """Branch, seed, fold and fitted network of a checkpoint."""
+    c = _typed(read_checkpoint(path), path)
     name = c.branch
     if name not in NETWORKS:
         raise ModelError(f"{path}: expected branch prq or bcr, found {name[:40]!r}.")
@@ -168,9 +164,11 @@ def _branch(path: Path, c: Checkpoint) -> tuple[str, int, str, Branch]:
             f"{path}: expected a PRQ or BCR checkpoint, found the quantile control. It has no "
             "place in CDEL; import the full branch."
         )
-    network = NETWORKS[name].of(_spec(name, c))
-    try:
-        network.load_state_dict(_renamed(name, c.model, set(network.state_dict())))
+    network = NETWORKS[name](_spec(c))
+    ours = set(network.state_dict())
+    renamed = {_our_name(name, key): value for key, value in c.model.items()}
+    try:  # heads that this network does not have are left out
+        network.load_state_dict({key: value for key, value in renamed.items() if key in ours})
     except (RuntimeError, AttributeError, TypeError) as error:
         lines = str(error).splitlines() or [type(error).__name__]
         raise ModelError(
@@ -181,31 +179,18 @@ def _branch(path: Path, c: Checkpoint) -> tuple[str, int, str, Branch]:
     return name, c.seed, str(c.outer_fold), Branch(network, _standardizer(path, c))
 
 
-def _spec(name: str, c: Checkpoint) -> dict[str, Any]:
-    encoder = {"projection": True, "relative": c.use_patient_relative}
-    if name == "bcr":
-        return {"encoder": encoder}
+def _spec(c: Checkpoint) -> PRQSpec | BCRSpec:
+    encoder = EncoderSpec(projection=True, relative=c.use_patient_relative)
+    if c.branch == "bcr":
+        return BCRSpec(encoder)
     mean = c.temporal_aggregation.lower() == "mean"
-    return {
-        "encoder": encoder,
-        "residual": c.use_temporal,
-        "quantile": c.quantile,
-        "aggregate": "mean" if mean else "quantile",
-    }
+    return PRQSpec(encoder, c.use_temporal, c.quantile, "mean" if mean else "quantile")
 
 
-def _renamed(name: str, state: Mapping[str, Tensor], ours: set[str]) -> dict[str, Tensor]:
-    """The state under our names; heads that this row does not have are left out."""
-    renamed = {}
-    for key, value in state.items():
-        for theirs, mine in _RENAMED:
-            if name == "bcr" and mine.startswith("tail."):
-                continue
-            if key.startswith(theirs):
-                key = mine + key.removeprefix(theirs)
-                break
-        renamed[key] = value
-    return {key: value for key, value in renamed.items() if key in ours}
+def _our_name(branch: str, name: str) -> str:
+    for theirs, ours in (_RENAMED | _RENAMED_HEADS[branch]).items():
+        name = re.sub(theirs, ours, name)
+    return name
 
 
 def group_members(fits: Sequence[tuple[str, int, str, Branch]]) -> tuple[Member, ...]:
