@@ -57,7 +57,7 @@ def with_code(folder, root, monkeypatch):
 @pytest.mark.parametrize(
     ("edits", "changed"),
     [
-        ({"evidence/kernels.py": ("inside, inside)", "inside, inside + 0)")}, {"cube"}),
+        ({"evidence/kernels.py": ("columns].sum(axis=1)", "columns].sum(axis=1) + 0")}, {"cube"}),
         ({"evidence/traces.py": ("0.25, 0.5, 0.75", "0.2, 0.5, 0.8")}, {"traces"}),
         ({"evidence/signals.py": ("- 1e-6", "- 1e-5")}, {"signals"}),
         ({"data/montage.py": ("import numpy", "x = 1\nimport numpy")}, set(ALL)),

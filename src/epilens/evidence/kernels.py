@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -17,40 +16,36 @@ _BLOCK = 16
 def window_sums(y: Array, start: Array, length: int) -> NDArray[np.float64]:
     """Per row and window: Σy, Σy², Σ|y_t - y_(t-1)| over the steps inside the window.
 
-    Overlapping windows share the sums of the pieces between their edges, so every sample is
-    visited once.
+    start : evenly spaced. Overlapping windows share the sums of the pieces between their starts,
+    so every sample is visited once. Pieces are added one by one: a difference of cumulative sums
+    would lose the digits of a quiet window after a loud one.
     """
-    edges = np.unique(np.concatenate([start, start + length]))
-    first, last = np.searchsorted(edges, start), np.searchsorted(edges, start + length)
-    pieces = np.zeros((len(y), len(edges), 3))  # the first is empty, for the cumulative sum
-    for rows in range(0, len(y), _BLOCK):
-        sums = pieces[rows : rows + _BLOCK]
-        for piece, (begin, end) in enumerate(itertools.pairwise(edges), start=1):
-            # One sample more in front, for the step into the piece.
-            samples = y[rows : rows + _BLOCK, max(begin - 1, 0) : end].astype(np.float64)
-            inside = samples[:, 1:] if begin else samples
-            sums[:, piece, 0] = inside.sum(axis=1)
-            sums[:, piece, 1] = np.einsum("rt,rt->r", inside, inside)
-            steps = samples[:, 1:] - samples[:, :-1]
-            sums[:, piece, 2] = np.abs(steps, out=steps).sum(axis=1)
-    out = _sums_between(pieces, first, last)
+    stride = int(start[1] - start[0]) if len(start) > 1 else length
+    whole, rest = divmod(length, stride)
+    samples = int(start[-1] - start[0]) + length
+    pieces = -(-samples // stride)
+    out = np.empty((len(y), len(start), 3))
+    x, steps = np.zeros((2, pieces, stride))
+    flat, step = x.reshape(-1)[:samples], steps.reshape(-1)[:samples]
+    for row, sums in zip(y[:, start[0] : start[0] + samples], out, strict=True):
+        flat[:] = row
+        np.abs(np.subtract(flat[1:], flat[:-1], out=step[1:]), out=step[1:])
+        for column, (a, b) in enumerate(((x, None), (x, x), (steps, None))):
+            full, head = _row_sums(a, b), _row_sums(a, b, rest)
+            windows = len(start)
+            parts = [full[k : k + windows] for k in range(whole)]
+            sums[:, column] = sum(parts) + (head[whole : whole + windows] if rest else 0)
     # The step into the first sample belongs to the window before.
-    inner = start > 0
-    out[:, inner, 2] -= np.abs(y[:, start[inner]] - y[:, start[inner] - 1], dtype=np.float64)
+    later = start[1:]
+    out[:, 1:, 2] -= np.abs(y[:, later] - y[:, later - 1], dtype=np.float64)
     return out
 
 
-def _sums_between(pieces: Array, first: Array, last: Array) -> NDArray[np.float64]:
-    """Sums of the pieces from edge `first` to edge `last` of each window.
-
-    Added piece by piece: a difference of cumulative sums would lose the digits of a quiet window
-    after a loud one.
-    """
-    out = np.zeros((len(pieces), len(first), 3))
-    for step in range(int((last - first).max(initial=0))):
-        inside = first + step < last
-        out[:, inside] += pieces[:, (first + step + 1)[inside]]
-    return out
+def _row_sums(a: Array, b: Array | None, columns: int | None = None) -> Array:
+    """Σ a or Σ a·b over the first columns of each row."""
+    if b is None:
+        return a[:, :columns].sum(axis=1)
+    return np.einsum("pt,pt->p", a[:, :columns], b[:, :columns])
 
 
 def hann_power(spectrum: Array, bins: slice, even: bool) -> Array:
@@ -60,15 +55,21 @@ def hann_power(spectrum: Array, bins: slice, even: bool) -> Array:
     the spectrum with (-1/4, 1/2, -1/4), so the signal need not be multiplied. Beyond both ends the
     spectrum of a real signal mirrors itself. even : the last bin is at Nyquist.
     """
+    if bins.start == 0 or bins.stop == spectrum.shape[-1]:
+        ends = spectrum[..., [1]].conj(), spectrum[..., [-2 if even else -1]].conj()
+        spectrum = np.concatenate([ends[0], spectrum, ends[1]], axis=-1)
+        bins = slice(bins.start + 1, bins.stop + 1)
     real = spectrum.real.dtype.type
     power = np.empty((*spectrum.shape[:-1], bins.stop - bins.start), real)
-    for row, windows in enumerate(spectrum):
-        ends = windows[:, [1]].conj(), windows[:, [-2 if even else -1]].conj()
-        x = np.concatenate([ends[0], windows, ends[1]], axis=1)[:, bins.start : bins.stop + 2]
-        tapered = x[:, 1:-1] * real(0.5)
-        tapered -= (x[:, :-2] + x[:, 2:]) * real(0.25)
-        parts = tapered.view(real).reshape(*tapered.shape, 2)
-        np.einsum("wkc,wkc->wk", parts, parts, out=power[row])
+    first, stop = 2 * bins.start, 2 * bins.stop
+    tapered, sides = np.empty((2, spectrum.shape[1], stop - first), real)  # stay in the cache
+    for parts, out in zip(spectrum.view(real), power, strict=True):  # real, imaginary in turn
+        np.multiply(parts[:, first:stop], 2, out=tapered)
+        np.add(parts[:, first - 2 : stop - 2], parts[:, first + 2 : stop + 2], out=sides)
+        np.subtract(tapered, sides, out=tapered)
+        np.square(tapered, out=tapered)
+        np.add(tapered[:, ::2], tapered[:, 1::2], out=out)
+    power *= real(1 / 16)  # (1/4)², exact
     return power
 
 
