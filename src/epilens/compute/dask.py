@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from epilens.compute.local import Item, Result, reuse_memory, use_executor
 from epilens.core.console import progress
 from epilens.core.errors import PlanError, WorkerError, did_you_mean
+from epilens.core.extras import require
 from epilens.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -76,9 +77,11 @@ def on_cluster(where: str) -> Generator[Client | None]:
     if not where:
         yield None
         return
-    # Before its settings are changed: their defaults come with it, and would go with the change.
-    _need_distributed()
+    require("--cluster", "distributed")
     import dask
+
+    # Before its settings are changed: their defaults come with it, and would go with the change.
+    import distributed  # noqa: F401
 
     with (
         dask.config.set(_SETTINGS),
@@ -117,8 +120,7 @@ class Workers:
             scheduler, loop = self._client.scheduler, self._client.loop
             if scheduler is not None and loop is not None:
                 identity = scheduler.identity(n_workers=0)
-                on: Any = loop
-                self._answer = asyncio.run_coroutine_threadsafe(identity, on.asyncio_loop)
+                self._answer = asyncio.run_coroutine_threadsafe(identity, loop.asyncio_loop)  # ty: ignore
         return self._count
 
 
@@ -139,7 +141,7 @@ def submit(
     results = as_completed()
 
     def hand_out(most: int) -> None:
-        for item in _first(waiting, most - len(handed)):
+        for item in islice(waiting, max(0, most - len(handed))):
             future = client.submit(_at_worker, work, item, pure=False, retries=RETRIES)
             handed[future] = item
             results.add(future)
@@ -177,14 +179,6 @@ def _wait_for_scheduler(client: Client) -> None:
         )
 
 
-def _first(items: Iterator[Item], most: int) -> Iterator[Item]:
-    for _ in range(max(most, 0)):
-        try:
-            yield next(items)
-        except StopIteration:
-            return
-
-
 def _result(future: Future, title: str) -> Any:
     from distributed import KilledWorker
 
@@ -201,6 +195,7 @@ def _result(future: Future, title: str) -> Any:
 @contextmanager
 def _client(where: str) -> Generator[Client]:
     from distributed import Client, LocalCluster
+    from distributed.system import MEMORY_LIMIT  # bytes of this machine
 
     kind, _, rest = where.partition(":")
     if kind in ("tcp", "tls", "ucx"):
@@ -209,12 +204,12 @@ def _client(where: str) -> Generator[Client]:
         with _connected(Client, where, PATIENCE_S) as client:
             yield client
     elif kind == "local":
-        share = _memory() // _workers(rest, where)
+        workers = _workers(rest, where)
         with (
             LocalCluster(
-                n_workers=_workers(rest, where),
+                n_workers=workers,
                 threads_per_worker=1,
-                memory_limit=share,
+                memory_limit=int(MEMORY_LIMIT) // workers,
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 silence_logs="CRITICAL",
@@ -257,16 +252,6 @@ def _replacing_workers(cluster: LocalCluster) -> Generator[None]:
         watcher.join()
 
 
-def _need_distributed() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise PlanError(
-            "--cluster: expected the package dask.distributed, found none. Install "
-            "epilens[cluster], or leave --cluster out."
-        ) from None
-
-
 def _connected(make: Callable[..., Client], where: str, timeout_s: float) -> Client:
     try:
         return make(where, timeout=timeout_s)
@@ -284,13 +269,6 @@ def _workers(text: str, where: str) -> int:
             f"local:{os.cpu_count() or 1}."
         )
     return int(text[:6])
-
-
-def _memory() -> int:
-    """Bytes of this machine."""
-    from distributed.system import MEMORY_LIMIT
-
-    return int(MEMORY_LIMIT)
 
 
 def read_profile(path: Path) -> Profile:
@@ -313,12 +291,9 @@ def read_profile(path: Path) -> Profile:
 
 def _batch(kind: str, profile: Profile) -> Any:
     """Workers from a batch system; their jobs end before the walltime."""
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise PlanError(
-            "--cluster: expected the package dask-jobqueue, found none. Install epilens[cluster]."
-        ) from None
+    require("--cluster", "dask_jobqueue")
+    import dask_jobqueue
+
     cluster = getattr(dask_jobqueue, BATCH_SYSTEMS[kind])(**batch_settings(profile))
     cluster.scale(profile.workers)
     return cluster
@@ -326,9 +301,8 @@ def _batch(kind: str, profile: Profile) -> Any:
 
 def batch_settings(profile: Profile) -> dict[str, Any]:
     """Settings for dask-jobqueue."""
-    given = profile.model_dump(exclude={"workers", "lifetime_s", "stagger_s"}, exclude_none=True)
-    lists = ("job_extra_directives", "job_script_prologue")
-    given |= {name: list(given[name]) for name in lists}
+    own = {"workers", "lifetime_s", "stagger_s"}
+    given = profile.model_dump(mode="json", exclude=own, exclude_none=True)
     life = ["--lifetime", f"{profile.lifetime_s:g}s"]
     life += ["--lifetime-stagger", f"{profile.stagger_s:g}s"]
     return {"cores": 1, "processes": 1, "worker_extra_args": life, **given}

@@ -10,25 +10,15 @@ from typing import IO, Any
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    ProgressColumn,
-    Task,
-    TimeRemainingColumn,
-)
-from rich.progress import (
-    Progress as RichProgress,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
 from epilens.core.progress import Progress
 
-# Wide enough for our tables when the output is a file or a pipe.
 _WIDTH_WITHOUT_TERMINAL = 110
-
-
+"""Wide enough for our tables when the output is a file or a pipe."""
 _PROSE = 16
 """Cells that are longer than this may be wrapped."""
 _LONGEST_NAME = 36
@@ -151,37 +141,27 @@ def _least_width(heading: str, cells: Sequence[str]) -> int:
     return max([min(longest, _PROSE), *(n for n in words if n <= _LONGEST_NAME)])
 
 
-class _Rate(ProgressColumn):
-    """Steps per second, once it is known."""
+class _Column(ProgressColumn):
+    """A column whose text a function makes of the task, truncated to a width."""
 
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f}/s" if speed else "")
-
-
-class _Workers(ProgressColumn):
-    """How many workers there are now."""
-
-    def __init__(self, count: Callable[[], int]):
+    def __init__(self, text: Callable[[Task], str], width: int = 30):
         super().__init__()
-        self._count = count
+        self._text, self._width = text, max(1, width)
 
     def render(self, task: Task) -> Text:
-        count = self._count()
-        return Text(f"{count} worker{'' if count == 1 else 's'}", no_wrap=True)
-
-
-class _Short(ProgressColumn):
-    """Text that is truncated at the end of the line, so that the columns before it fit."""
-
-    def __init__(self, field: str, width: int):
-        super().__init__()
-        self._field, self._width = field, width
-
-    def render(self, task: Task) -> Text:
-        text = Text(str(task.fields.get(self._field, "")) or "", no_wrap=True)
-        text.truncate(max(1, self._width), overflow="ellipsis")
+        text = Text(self._text(task), no_wrap=True)
+        text.truncate(self._width, overflow="ellipsis")
         return text
+
+
+def _rate(task: Task) -> str:
+    """Steps per second, once it is known."""
+    speed = task.finished_speed or task.speed
+    return f"{speed:.1f}/s" if speed else ""
+
+
+def _count(number: int) -> str:
+    return f"{number} worker{'' if number == 1 else 's'}"
 
 
 def _bar(
@@ -193,13 +173,13 @@ def _bar(
     room = console.width - job - bar - len("10000/10000 0:00:00 999.9/s ") - 4
     room -= len("10000 workers ") if workers else 0
     return RichProgress(
-        _Short("job", job),
+        _Column(lambda task: task.fields.get("job", ""), job),
         BarColumn(bar_width=bar),
         MofNCompleteColumn(),
-        *([] if narrow else [_Rate()]),
+        *([] if narrow else [_Column(_rate)]),
         TimeRemainingColumn(),
-        *([_Workers(workers)] if workers else []),
-        *([_Short("note", room)] if room > 4 else []),
+        *([_Column(lambda task: _count(workers()))] if workers else []),
+        *([_Column(lambda task: task.fields.get("note", ""), room)] if room > 4 else []),
         console=console,
         # A network takes minutes: an estimate over the usual half minute would never be made.
         speed_estimate_period=3600,

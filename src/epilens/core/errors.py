@@ -65,27 +65,9 @@ class EpilensError(ValueError):
         self, text: str = "", *, code: str = "", subject: str = "", found: str = "", hint: str = ""
     ):
         self.reason = Reason(text, code or self.default_code, subject, found, hint)
+        self.code, self.subject = self.reason.code, subject
+        self.found, self.hint = found, hint
         super().__init__(str(self.reason))
-
-    @property
-    def code(self) -> str:
-        """The reason in one word, for programs."""
-        return self.reason.code
-
-    @property
-    def subject(self) -> str:
-        """The object that the message is about; empty where the text names it."""
-        return self.reason.subject
-
-    @property
-    def found(self) -> str:
-        """What was found in place of what was expected; empty where the text contains it."""
-        return self.reason.found
-
-    @property
-    def hint(self) -> str:
-        """What to do; empty where the text contains it."""
-        return self.reason.hint
 
     def about(self, subject: str) -> EpilensError:
         """The same error, about `subject` if it names no subject yet."""

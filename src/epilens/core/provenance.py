@@ -15,7 +15,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -210,14 +210,7 @@ def _package(name: str) -> str:
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
     """Nodes of the code that runs: blocks under TYPE_CHECKING do not."""
     for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            yield from _below(child.orelse)
-            continue
-        yield child
-        yield from _running(child)
-
-
-def _below(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for node in nodes:
-        yield node
-        yield from _running(node)
+        is_skipped = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+        for node in child.orelse if is_skipped else [child]:
+            yield node
+            yield from _running(node)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from epilens.plan.section import (
     MOST_WINDOWS,
@@ -58,6 +53,7 @@ class MontagePlan(Section):
 class QualityPlan(Section):
     """When a channel's signal is suspicious, and which suspicions remove it."""
 
+    newer: ClassVar[tuple[str, ...]] = ("keep",)
     drop: tuple[Flag, ...] = ()
     """Flags that remove a channel from its run; the others are only noted in the audit."""
     flat_uv: Microvolts = 1e-3
@@ -69,12 +65,6 @@ class QualityPlan(Section):
     keep: tuple[PatientChannel, ...] = ()
     """Channels that are used although the checks of their signal exclude them, as
     `PATIENT:CHANNEL`."""
-
-    @model_serializer(mode="wrap")
-    def _without_empty_keep(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """All fields; `keep`, which is newer than stored plans and their digests, if it is used."""
-        tree = serialize(self)
-        return {key: value for key, value in tree.items() if value or key != "keep"}
 
 
 class FilterPlan(Section):
@@ -106,6 +96,7 @@ class FilterPlan(Section):
 class WindowPlan(Section):
     """The interval around onset, its windows, and which of them are the reference."""
 
+    newer: ClassVar[tuple[str, ...]] = ("reference_gap_s",)
     start_s: float = -30.0
     """Seconds from onset, below 0; the paper is silent."""
     stop_s: float = 30.0
@@ -123,15 +114,6 @@ class WindowPlan(Section):
     """Reference windows that a seizure needs."""
     min_ictal: Annotated[int, Field(ge=0)] = 5
     """Windows from onset on that a seizure needs: with fewer there is nothing ictal to see."""
-
-    @model_serializer(mode="wrap")
-    def _without_default_gap(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """All fields; the gap, which is newer than stored plans and their digests, if there is one.
-
-        Digests of plans without a gap stay as they are.
-        """
-        tree = serialize(self)
-        return {key: value for key, value in tree.items() if value or key != "reference_gap_s"}
 
     @model_validator(mode="after")
     def _interval_holds_a_reference(self) -> Self:

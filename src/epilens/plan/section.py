@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from epilens.core.registry import Registry
 
@@ -52,8 +59,6 @@ Length = Annotated[float, Field(ge=0.01, le=86_400)]
 Hertz = Annotated[float, Field(gt=0, le=1e5)]
 MOST_WINDOWS = 1_000_000
 """Of one seizure."""
-LARGEST_FILE = 1_000_000
-"""Bytes of a plan; ours have a few thousand."""
 
 
 def check_order(low: float, high: float, names: str) -> None:
@@ -69,6 +74,13 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    newer: ClassVar[tuple[str, ...]] = ()
+    """Fields that are newer than stored plans and their digests: written only if they are used."""
+
+    @model_serializer(mode="wrap")
+    def _used_fields(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {k: value for k, value in serialize(self).items() if value or k not in self.newer}
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The section with other values for some fields, checked like any."""
