@@ -43,7 +43,8 @@ def test_an_unlike_patient_abstains_and_is_told_why():
     caution = next(cautions_of(loud, [evidence], 0.9))
     assert caution.level == "abstain"
     assert "unlike the training cohort" in caution.text
-    assert "level of" in caution.text
+    assert "before onset is higher (more than 10 SD)" in caution.text
+    assert "_" not in caution.text
 
 
 def test_sets_hold_the_contacts_below_their_cut():
@@ -56,7 +57,9 @@ def test_sets_hold_the_contacts_below_their_cut():
 def test_a_short_reference_abstains():
     cube = make_cube(start_s=-9.0, fs=128.0)
     (caution,) = [c for c in cautions_of(cube, [], None) if c.level == "abstain"]
-    assert "Too few reference windows: the median contact has 8" in caution.text
+    assert (
+        "The baseline is too short: the median contact has 8 windows before onset" in caution.text
+    )
 
 
 def test_one_seizure_and_few_contacts_are_told():

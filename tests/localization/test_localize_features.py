@@ -39,12 +39,13 @@ def test_features_are_described_by_location_and_in_clinical_words():
         | {(0, "max", "se"): -0.04}
     )
     assert describe_features(0, why) == [
-        "By location: +0.16 by its own activity, +0.10 by neighbouring contacts, +0.05 by its "
-        "electrode.",
-        "Towards EZ: line length varies more during the seizure than in other contacts, also on "
-        "neighbouring contacts (+0.30); beta power is higher than in other contacts, on its "
-        "electrode (+0.05).",
-        "Away from EZ: spectral entropy reaches higher values than in other contacts (-0.04).",
+        "Contributions by place: +0.16 from its own activity, +0.10 from neighbouring contacts, "
+        "+0.05 from its electrode.",
+        "Towards EZ: line length in this contact and in neighbouring contacts varies more during "
+        "the seizure than in other contacts (+0.30); beta power on its electrode is higher than in "
+        "other contacts (+0.05).",
+        "Away from EZ: irregularity (spectral entropy) reaches higher values than in other "
+        "contacts (-0.04).",
     ]
 
 

@@ -110,8 +110,8 @@ def test_a_contact_alone_is_compared_with_nobody():
 
 def test_a_contact_without_deviation_is_told_too():
     assert describe_deviations(0, quiet(), np.ones((4, 5), bool)) == [
-        "No descriptor leaves its own baseline by 3 SD for 3 windows in a row in any of its "
-        "4 seizures."
+        "Nothing changes clearly from its own baseline in any of its 4 seizures (3 SD for 3 "
+        "windows in a row would be clear)."
     ]
 
 
@@ -141,20 +141,20 @@ def test_the_score_is_told_with_its_parts():
     middle = np.tile(np.arange(59) - 29.0, (2, 1))
     words = [row.words for row in rows_of(PAPER_NINE)]
     assert describe_score(0, told, middle, words) == [
-        "With the evidence of other contacts of this patient that span the ranking this contact "
-        "would score 0.20; its own evidence moves it by +0.22 to 0.42.",
+        "With the evidence of other contacts of this patient that span the ranking, this contact "
+        "would score 0.20. Its own evidence moves the score by +0.22 to 0.42.",
         "Contributions of the seizures: +0.03 from seizure 1, +0.17 from seizure 2, +0.02 "
         "only when they are scored together.",
-        "Towards EZ: high-gamma power (+0.30, mostly its change in own standard deviations); most "
-        "of it around +3 s in seizure 2.",
+        "Towards EZ: high-gamma power (+0.30, mostly its change relative to its own variability); "
+        "most of it around +3 s in seizure 2.",
         "Away from EZ: line length (-0.10, mostly its level).",
     ]
 
 
 def test_agreement_is_told_where_there_is_any():
     assert describe_agreement(2 / 3, 9, 3, 0.04) == [
-        "Each seizure scored alone: among the top 9 in 2 of 3.",
-        "The members of the ensemble differ by 0.04 (SD).",
+        "If each seizure is scored alone, this contact is among the top 9 in 2 of 3 seizures.",
+        "The networks of the model differ by 0.04 (SD) in its score.",
     ]
     assert describe_agreement(1.0, 9, 1, None) == []
 

@@ -20,6 +20,7 @@ from epilens.evaluation.novelty import CohortDistance
 from epilens.evidence.cube import is_reference
 from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
+from epilens.localization.feature_words import FAR_SD, describe_deviation
 from epilens.localization.prepare import Evidence
 from epilens.localization.sources import Scores, Source
 
@@ -88,14 +89,14 @@ def cautions_of(
     cube: xr.Dataset, distances: Sequence[CohortDistance], agreement: float | None
 ) -> Iterator[Caution]:
     """Cautions from the patient's own evidence, most severe first."""
-    yield from (_far_from_cohort(distance) for distance in distances if distance.is_unusual)
+    yield from (_far_from_cohort(one, cube) for one in distances if one.is_unusual)
     windows = (cube["valid"] & is_reference(cube)).sum("window").values
     usual = float(np.median(windows[windows > 0]))
     if usual < FEW_REFERENCE:
         yield Caution(
             "abstain",
-            f"Too few reference windows: the median contact has {usual:g} before onset, "
-            f"{FEW_REFERENCE} are needed. Deviations from such a short reference are unreliable.",
+            f"The baseline is too short: the median contact has {usual:g} windows before onset, "
+            f"{FEW_REFERENCE} are needed. Changes from such a short baseline are unreliable.",
         )
     if cube.sizes["seizure"] == 1:
         yield Caution("caution", "Only one seizure: agreement between seizures is unknown.")
@@ -114,17 +115,23 @@ def cautions_of(
         )
 
 
-def _far_from_cohort(distance: CohortDistance) -> Caution:
+def _far_from_cohort(distance: CohortDistance, cube: xr.Dataset) -> Caution:
+    descriptors = [str(name) for name in cube["descriptor"].values]
+    words = dict(zip(descriptors, cube["words"].values, strict=True)) if "words" in cube else {}
     reasons = "; ".join(
-        f"{name.replace('_', ' ')} ({z:+.1f} robust SD)" for name, z in distance.farthest
+        f"{describe_deviation(name, z > 0, words)} ({_size(z)})" for name, z in distance.farthest
     )
     verb = "is" if distance.what == "evidence" else "are"
     return Caution(
         "abstain",
         f"The {distance.what} of this patient {verb} unlike the training cohort: distance "
         f"from training patients {distance.distance:.2f} (limit {distance.limit:.2f}). "
-        f"Largest deviations: {reasons}.",
+        f"Compared with the training patients: {reasons}.",
     )
+
+
+def _size(z: float) -> str:
+    return f"{abs(z):.1f} SD" if abs(z) <= FAR_SD else f"more than {FAR_SD} SD"
 
 
 def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> Iterator[Caution]:

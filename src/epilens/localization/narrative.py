@@ -8,6 +8,7 @@ import numpy as np
 
 from epilens.core.types import Bools, Floats
 from epilens.localization.certainty import top_share
+from epilens.localization.feature_words import CLINICAL, FAR_SD
 from epilens.localization.sources import Scores
 from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
 from epilens.networks.explanation import Explanation
@@ -15,7 +16,7 @@ from epilens.networks.explanation import Explanation
 VIEW_WORDS = {
     "abs": "its level",
     "delta": "its change",
-    "z_delta": "its change in own standard deviations",
+    "z_delta": "its change relative to its own variability",
     "log_ratio": "its ratio to its baseline",
     "mean": "its mean level",
     "rest": "its level at rest",
@@ -23,7 +24,7 @@ VIEW_WORDS = {
     "early": "its change in the first seconds",
     "middle": "its change after 5 to 15 s",
     "late": "its change after 15 to 30 s",
-    "change": "its change in own standard deviations",
+    "change": "its change relative to its own variability",
     "waves": "how it varies over 12 s blocks, as a ratio",
     "swells": "how it varies over 12 s blocks",
     "largest": "its largest 12 s block",
@@ -35,8 +36,6 @@ VIEW_WORDS = {
     "max": "its highest 12 s window",
 }
 """Views of the networks, terms of a lens, and summaries of contact features."""
-FAR_SD = 10
-"""Larger deviations are not given as numbers."""
 VISIBLE = 0.01
 """Scores that differ by less look the same."""
 MOST, MANY = 3, 6
@@ -50,7 +49,7 @@ PHRASES = {
     "max": ("reaches higher values than in other contacts", "stays lower than in other contacts"),
 }
 """What a summary over windows says where it is above, and where below the average contact."""
-LOCATIONS = ("", "on neighbouring contacts", "on its electrode")
+LOCATIONS = ("in this contact", "in neighbouring contacts", "on its electrode")
 """Of `contact_table.PLACES`."""
 LEAST_PUSH, SHARE = 0.005, 0.25
 """Contributions below are not listed; a location with this fraction of one is named."""
@@ -98,8 +97,8 @@ def describe_deviations(
     if not count.any():
         many = "the seizure" if seizures == 1 else f"any of its {seizures} seizures"
         return [
-            f"No descriptor leaves its own baseline by {CLEAR_SD:g} SD for {SUSTAINED} "
-            f"windows in a row in {many}."
+            f"Nothing changes clearly from its own baseline in {many} ({CLEAR_SD:g} SD for "
+            f"{SUSTAINED} windows in a row would be clear)."
         ]
     size = [
         _median(np.abs(timing.strength[:, c, d]), timing.deviates[:, c, d])
@@ -184,8 +183,8 @@ def describe_score(
     features = why.by_feature[position]  # (view, descriptor)
     change = why.score[position] - why.baseline[position]
     lines = [
-        f"With {why.average} this contact would score {why.baseline[position]:.2f}; its own "
-        f"evidence moves it by {signed(change)} to {why.score[position]:.2f}."
+        f"With {why.average}, this contact would score {why.baseline[position]:.2f}. Its own "
+        f"evidence moves the score by {signed(change)} to {why.score[position]:.2f}."
     ]
     if why.by_window.shape[1] > 1:
         lines.append(_by_seizure(why.by_seizure[position], float(why.together[position])))
@@ -248,8 +247,8 @@ def describe_features(position: int, why: Explanation) -> list[str]:
     assert why.located is not None
     own, near, electrode = why.located[position].sum(axis=(1, 2))
     lines = [
-        f"By location: {signed(own)} by its own activity, {signed(near)} by neighbouring "
-        f"contacts, {signed(electrode)} by its electrode."
+        f"Contributions by place: {signed(own)} from its own activity, {signed(near)} from "
+        f"neighbouring contacts, {signed(electrode)} from its electrode."
     ]
     for title, sign, most in (("Towards EZ", 1, TOWARDS), ("Away from EZ", -1, AWAY)):
         if phrases := _phrases(position, why, sign, most):
@@ -268,7 +267,7 @@ def _phrases(position: int, why: Explanation, sign: int, most: int) -> list[str]
     order = [m for m in np.argsort(-size) if size[m] > LEAST_PUSH][:most]
     return [
         _phrase(
-            f"{why.words[m]} {{}} ({signed(sign * size[m])})",
+            f"{CLINICAL.get(why.words[m], why.words[m])}{{}} ({signed(sign * size[m])})",
             PHRASES[why.views[strongest[m]]],
             pushes[:, strongest[m], m],
             why.values[position, :, strongest[m], m],
@@ -278,20 +277,19 @@ def _phrases(position: int, why: Explanation, sign: int, most: int) -> list[str]
 
 
 def _phrase(frame: str, words: tuple[str, str], pushes: Floats, values: Floats) -> str:
-    """One feature: where it is strongest, and where else.
+    """One feature: where it counts, the strongest place first, and how it differs there.
 
     pushes, values : (place,), contributions in the direction, and what is there.
     """
     place = int(pushes.argmax())
     said = words[0] if values[place] > 0 else words[1]
-    if place:
-        said = f"{said}, {LOCATIONS[place]}"
     also = [
-        LOCATIONS[other] or "in the contact itself"
+        LOCATIONS[other]
         for other in range(len(pushes))
         if other != place and pushes[other] > SHARE * pushes.sum()
     ]
-    return frame.format(said + (f", also {' and '.join(also)}" if also else ""))
+    where = f" {' and '.join((LOCATIONS[place], *also))}" if place or also else ""
+    return frame.format(f"{where} {said}")
 
 
 def describe_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
@@ -302,9 +300,12 @@ def describe_agreement(share: float, k: int, seizures: int, spread: float | None
     lines = []
     if seizures > 1:
         n = round(share * seizures)
-        lines.append(f"Each seizure scored alone: among the top {k} in {n} of {seizures}.")
+        lines.append(
+            f"If each seizure is scored alone, this contact is among the top {k} in {n} of "
+            f"{seizures} seizures."
+        )
     if spread is not None:
-        lines.append(f"The members of the ensemble differ by {spread:.2f} (SD).")
+        lines.append(f"The networks of the model differ by {spread:.2f} (SD) in its score.")
     return lines
 
 

@@ -69,7 +69,11 @@ def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFact
     first_s = float(np.quantile(changes_s, 0.25))
     if first_s <= LATE_S:
         return []
-    return [_suggestion(given_s, given_s + first_s, "a quarter of the changes")]
+    return [
+        _suggestion(
+            given_s, given_s + first_s, "where a quarter of the active contacts have changed"
+        )
+    ]
 
 
 def _suggestion(given_s: float, suggested_s: float, basis: str) -> str:

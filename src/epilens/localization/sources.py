@@ -141,7 +141,9 @@ class ModelSource:
         if not about.get("plan") and self.store == "cube":
             notes.append("The model has no plan: evidence is computed with the paper's.")
         if len(self.model.members) == 1:
-            notes.append("The model has one member: there is no SD over an ensemble.")
+            notes.append(
+                "The model is a single one, so its scores have no SD over several networks."
+            )
         return notes
 
 

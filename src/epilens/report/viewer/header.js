@@ -16,20 +16,20 @@ function buildHeader() {
   // `epilens view` and `review` have an index above their pages; a file has none.
   const back = window.location.protocol.startsWith('http') && window.top === window ? el('a', { href: './', class: 'back' }, '← All patients') : null;
   fill('header', back,
-    grave.length ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'EpiLENS abstains: these scores do not support a decision.'), el('ul', {}, ...grave.map((one) => el('li', {}, one.text)))) : null,
+    grave.length ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'EpiLENS abstains: these scores do not support a decision.'), el('ul', {}, ...grave.map((one) => el('li', {}, ...sentence(one.text))))) : null,
     el('div', { class: 'title' }, el('h1', {}, data.patient),
       el('p', {}, `Contacts ranked by similarity to the epileptogenic zone (EZ). ${about.title}`, about.isModel ? ` “${about.source}”.` : '.')),
     about.simulated ? el('p', { class: 'simulated' }, 'This patient is simulated: nothing on this page is clinical evidence.') : null,
     about.trainedOnSimulated ? el('p', { class: 'simulated' }, 'The model was trained on simulated patients: its scores are not clinical evidence.') : null,
-    el('div', { class: 'summary-top', id: 'summary' }, ...data.summary.map((sentence) => el('p', {}, sentence))),
-    el('ul', { class: data.implausible ? 'caveats grave' : 'caveats', id: 'caveats' }, ...data.caveats.map((sentence) => el('li', {}, sentence))),
+    el('div', { class: 'summary-top', id: 'summary' }, ...data.summary.map((text) => el('p', {}, text))),
+    el('ul', { class: data.implausible ? 'caveats grave' : 'caveats', id: 'caveats' }, ...data.caveats.map((text) => el('li', {}, ...sentence(text)))),
     el('dl', { class: 'facts header-facts' }, ...facts.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value)))),
-    others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, one.text))) : null);
+    others.length ? el('ul', { class: 'cautions' }, ...others.map((one) => el('li', { class: one.level }, ...sentence(one.text)))) : null);
 }
 
 function buildAbout() {
   const { about } = data;
-  const list = (rows) => el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)]));
+  const list = (rows) => el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, ...sentence(String(value)))]));
   const used = data.seizures.map((one, s) => [short(s), seizureText(one)]);
   fill('about',
     el('div', {}, el('h3', {}, data.about.isModel ? 'Model card' : 'Method'), list(data.about.card)),

@@ -15,7 +15,7 @@ function buildImplant() {
   placed = contacts.map((c, i) => i).filter((i) => contacts[i].mm);
   if (!placed.length) {
     document.body.classList.add('no-positions');
-    document.getElementById('shafts').prepend(el('p', { class: 'muted small', id: 'no-positions' }, 'No contact has a position, so only the electrodes are drawn. The option --electrodes adds positions.'));
+    document.getElementById('shafts').prepend(el('p', { class: 'muted small', id: 'no-positions' }, ...sentence('No contact has a position, so only the electrodes are drawn. The option --electrodes adds positions.')));
     return;
   }
   if (data.brain.vertices) mesh = makeMesh();

@@ -60,6 +60,11 @@ function el(tag, attributes = {}, ...children) {
 }
 const SVG = new Set(['g', 'line', 'circle', 'path', 'text', 'rect', 'title']);
 
+// A sentence in which options such as --onset do not break at their hyphens.
+function sentence(text) {
+  return text.split(/(--[a-z][\w-]*)/).map((part, i) => (i % 2 ? el('code', { class: 'option' }, part) : part));
+}
+
 function fill(id, ...children) {
   const node = document.getElementById(id);
   node.replaceChildren(...children.filter(Boolean));
