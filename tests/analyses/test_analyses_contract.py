@@ -89,7 +89,7 @@ def test_simulated_patients_prove_nothing(results, tampered, cubes):
     setting = tampered / "small" / "run.json"
     setting.write_text(setting.read_text().replace('"simulated": false', '"simulated": true'))
     text = sentence(results["per-seed"], open_run(tampered / "small"))
-    assert text.endswith("Simulated patients: this proves nothing clinical.")
+    assert text.endswith("Simulated patients: this is not clinical evidence.")
 
 
 @pytest.mark.parametrize("name", [name for name in ANALYSES if ANALYSES[name].draw])

@@ -145,5 +145,5 @@ def add_paper_values(frame: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
 
 def sentence(result: AnalysisResult, run: Run) -> str:
     """Whether this cohort agrees with the paper, and a warning if it is simulated."""
-    note = "Simulated patients: this proves nothing clinical."
+    note = "Simulated patients: this is not clinical evidence."
     return f"{result.verdict} {note}".lstrip() if run.simulated else str(result.verdict)

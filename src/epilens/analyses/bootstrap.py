@@ -35,7 +35,7 @@ def compute(run: Run) -> pd.DataFrame:
         cdel, prq = (patient_means(run.scores, name, metric) for name in ("cdel", "prq"))
         differences.append((cdel - prq).dropna())
         rows.append(bootstrap_patients(differences[-1], "cdel", "prq", metric, DRAWS))
-    frame = pd.DataFrame([asdict(row) for row in rows])
+    frame = pd.DataFrame([asdict(row) for row in rows]).drop(columns="interval")
     return add_t_intervals(frame, [values.to_numpy() for values in differences])
 
 
@@ -80,8 +80,9 @@ def claim(frame: pd.DataFrame) -> Verdict:
     kinds, frame = kinds_in(frame), deciding(frame)
     above, rows = frame.loc[frame["low"] > 0, "metric"], frame.to_dict("records")
     below = frame.loc[frame["high"] < 0, "metric"]
+    names = [field.name for field in fields(Comparison) if field.name in frame]
     return Verdict(
-        outcome_of(Comparison(**{f.name: row[f.name] for f in fields(Comparison)}) for row in rows),
+        outcome_of(Comparison(**{n: row[n] for n in names}) for row in rows),
         "CDEL exceeds PRQ-Net in Macro-F1, EZ-F1, EZ-AUPRC and NDCG-EZ, all intervals above zero",
         f"above zero in {_listed(above)}, below zero in {_listed(below)} of {len(frame)} "
         f"({kinds}, {int(frame['patients'].min())} patients)",

@@ -50,6 +50,7 @@ HEADINGS: Mapping[str, str] = {
     "t_low": "t interval, low",
     "t_high": "t interval, high",
     "weight": "λ",
+    "p": "p",
     "title": "Method",
     "brier": "Brier score",
     **{f"ez_of_{20 * i}_{20 * i + 20}": f"EZ of {20 * i}-{20 * i + 20} %" for i in range(5)},

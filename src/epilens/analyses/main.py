@@ -68,20 +68,20 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = [best(frame, metric) for metric in CLAIMED]
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])
-    here = "; ".join(
-        f"{name} {title_of(leader)} {value_of(frame, column, method=leader):.3f}, "
-        f"{in_words(comparison)}"
+    here = ". ".join(
+        f"{name} is highest for {title_of(leader)} "
+        f"({value_of(frame, column, method=leader):.3f}); {in_words(comparison)}"
         for (column, name), leader, comparison in zip(
             CLAIMED.items(), leaders, comparisons, strict=True
         )
     )
     absent = [title_of(m) for m in PAPER["method"] if m not in set(frame["method"])]
-    without = f"; not in this run: {', '.join(absent)}" if absent else ""
+    without = f". Not in this run: {', '.join(absent)}" if absent else ""
     return Verdict(
         outcome_of(comparisons),
         "CDEL is highest in Macro-F1 (0.637), EZ-F1 (0.449) and AUROC (0.747) and has the EZ-"
         "fraction bias closest to zero (+0.003)",
-        f"highest of {len(frame)} methods are {here}; closest to zero bias is "
+        f"of {len(frame)} methods, {here}. The bias is closest to zero for "
         f"{title_of(nearest)}{without}",
     )
 

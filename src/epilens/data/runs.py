@@ -305,7 +305,7 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     available = int(ends // windows.stride_s) + 1 if ends >= 0 else 0
     if available < windows.min_reference:
         raise OnsetError(
-            f"expected at least {windows.min_reference} reference windows before onset, found room "
+            f"expected at least {windows.min_reference} baseline windows before onset, found room "
             f"for {available}: the onset is at {onset.onset_s:.3f} s. Export a recording that "
             "starts earlier.",
             code="windows-too-few",
@@ -316,8 +316,7 @@ def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
     if ictal < windows.min_ictal:
         raise OnsetError(
             f"expected at least {windows.min_ictal} windows after onset, found room for {ictal}: "
-            f"the recording ends {after_s:.3f} s after it, and contains nothing ictal. "
-            "Use a recording that goes on longer.",
+            f"the recording ends {after_s:.3f} s after it. Export a recording that ends later.",
             code="windows-too-few",
         )
     return onset

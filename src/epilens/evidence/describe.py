@@ -250,14 +250,14 @@ def _needs(cube: xr.Dataset, plan: Plan) -> tuple[Need, ...]:
         Need(
             reference,
             plan.windows.min_reference,
-            "reference windows before onset",
+            "baseline windows before onset",
             "Use recordings that start earlier before onset.",
         ),
         Need(
             ictal,
             plan.windows.min_ictal,
             "windows after onset",
-            "Use recordings that go on longer after onset: nothing ictal is to be seen here.",
+            "Export recordings that end later.",
         ),
     )
 

@@ -54,7 +54,8 @@ def _electrode(localized: Localization, contacts: Sequence[int]) -> str:
     (shaft, count), *_ = Counter(part.shaft if part else None for part in parts).most_common(1)
     if shaft is None or len(contacts) < 2 or count <= len(contacts) / 2:
         return ""
-    return f", {'all' if count == len(contacts) else 'most'} on electrode {shaft}"
+    every = "both" if len(contacts) == 2 else "all"
+    return f", {every if count == len(contacts) else 'most'} on electrode {shaft}"
 
 
 def _certainty(localized: Localization) -> str:

@@ -11,6 +11,7 @@ from epilens.core.console import print_table, progress, say
 from epilens.core.errors import DataError
 from epilens.core.progress import Progress
 from epilens.data.chunked_reader import open_contacts
+from epilens.data.contacts import short_names
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
 
 
@@ -106,11 +107,11 @@ def print_onsets(onsets: FolderOnsets) -> None:
         if not onset.candidates:
             rows.append((file, "none", None, None, ""))
         for number, candidate in enumerate(onset.candidates, start=1):
-            contacts = ", ".join(candidate.contacts)
+            contacts = ", ".join(short_names(candidate.contacts))
             rows.append(
                 (file, number, f"{candidate.onset_s:.1f}", f"{candidate.sure:.2f}", contacts)
             )
-    columns = ["file", "candidate", "seconds", "sure", "first contacts"]
+    columns = ["file", "candidate", "seconds", "certainty", "first contacts"]
     print_table("Onset candidates", columns, rows, left=len(columns))
     say(SUGGESTIONS)
 
