@@ -1,10 +1,7 @@
-"""How often right and wrong onsets of simulated seizures are questioned; a reference with a gap.
+"""How often right and wrong onsets of simulated seizures are questioned.
 
 The true onset of a simulated seizure is known, so an onset can be given that is early, right or
-late by so many seconds. A second table compares evidence whose reference extends to the given onset
-with one that ends 10 s before it (plan: `windows.reference_gap_s`), by the AUROC of the largest
-Z-Δ of line length in the 10 s after onset for contacts of the true onset zone. Simulated: what a
-recorded patient does is another question.
+late by so many seconds. Simulated: what a recorded patient does is another question.
 """
 
 from __future__ import annotations
@@ -17,16 +14,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.onset import recording_of
-from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
 from epilens.core.progress import Progress
 from epilens.data.onset import Onset
 from epilens.data.recording import Recording
-from epilens.evidence.cube import is_ictal
-from epilens.evidence.views import VIEWS, views
 from epilens.localization import Request
 from epilens.localization.onset_check import question_onsets
-from epilens.localization.prepare import Evidence, prepare_evidence
+from epilens.localization.prepare import prepare_evidence
 from epilens.localization.sources import open_source
 from epilens.localization.timing import time_evidence
 from epilens.simulation.patients import SimulatedPatient, make_patients
@@ -36,7 +30,6 @@ SEED = 1
 """Limits were chosen on cohort 0."""
 SHIFTS_S = (-15.0, -10.0, -6.0, -3.0, 0.0, 3.0, 6.0, 10.0, 15.0)
 AROUND_S = 35.0
-GAP_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -51,8 +44,6 @@ class Checked:
     """Whether another time is suggested."""
     precedes: bool
     """Whether activity before onset is reported."""
-    auroc: tuple[float, float]
-    """Of line length, with the reference up to onset and with the gap."""
 
 
 def around(recording: Recording, onset_s: float) -> Recording:
@@ -64,13 +55,6 @@ def around(recording: Recording, onset_s: float) -> Recording:
     return replace(recording, signal=signal, start_s=start_s, onset=Onset.given(onset_s))
 
 
-def _line_length_auroc(evidence: Evidence, zone: frozenset[str], gap_s: float) -> float:
-    cube = evidence.cube.assign_attrs(reference_gap_s=gap_s)
-    z = views(cube).isel(view=VIEWS.index("z_delta")).sel(descriptor="line_length").values[0]
-    early = (is_ictal(cube) & (cube["stop_s"] <= 10)).values[0]
-    return auroc(z[early].max(axis=0), np.isin(evidence.channels, sorted(zone)))
-
-
 def of_patient(patient: SimulatedPatient) -> list[Checked]:
     """Every seizure of a patient with every onset."""
     return list(_of_patient(patient))
@@ -78,7 +62,6 @@ def of_patient(patient: SimulatedPatient) -> list[Checked]:
 
 def _of_patient(patient: SimulatedPatient) -> Iterator[Checked]:
     source, good = open_source("line-length-change"), patient.implant.good
-    zone = frozenset(np.array(patient.implant.names)[patient.zones.onset].tolist())
     for run in patient.runs:
         if run.oddity:
             continue
@@ -89,15 +72,12 @@ def _of_patient(patient: SimulatedPatient) -> Iterator[Checked]:
             evidence = prepare_evidence(request, source, {"cube"}, Progress.of(None))
             questions = question_onsets(evidence, time_evidence(evidence.cube))
             text = " ".join(caution.text for caution in questions)
-            scores = tuple(_line_length_auroc(evidence, zone, gap_s) for gap_s in (0.0, GAP_S))
             suggested = "suggests" in text or "No contact changes" in text
-            yield Checked(
-                shift_s, run.lead_s, suggested, "precedes" in text, (scores[0], scores[1])
-            )
+            yield Checked(shift_s, run.lead_s, suggested, "precedes" in text)
 
 
 def measure(shape: str = "demo") -> list[dict[str, Any]]:
-    """Rows of both tables, for a shape of cohort 1."""
+    """Rows of the table, for a shape of cohort 1."""
     patients = [
         patient
         for index, center in enumerate(SHAPES[shape])
@@ -115,9 +95,6 @@ def measure(shape: str = "demo") -> list[dict[str, Any]]:
         rows.append(row(f"{when}: questioned", questioned, "", most, least))
         rows.append(row(f"{when}: another time", np.mean([one.suggested for one in same]), ""))
         rows.append(row(f"{when}: precedes", np.mean([one.precedes for one in same]), ""))
-        with_gap, without = (np.nanmean([one.auroc[i] for one in same]) for i in (1, 0))
-        rows.append(row(f"{when}: AUROC, reference up to onset", without, ""))
-        rows.append(row(f"{when}: AUROC, reference up to -10 s", with_gap, ""))
     for close in (True, False):
         same = [o for o in checked if o.shift_s is None and (abs(o.lead_s) <= 5) == close]
         words = f"annotated {'at most' if close else 'more than'} 5 s from the true onset"

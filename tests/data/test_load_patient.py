@@ -132,7 +132,8 @@ def test_a_typed_onset_takes_the_place_of_the_events(tiny, model):
 
 
 def test_nothing_of_the_header_or_the_file_name_is_kept(found):
-    text = (str(found.contacts) + str(found.words) + str(found.seizures) + str(found.about)).lower()
+    parts = (found.contacts, found.words, found.seizures, found.source)
+    text = " ".join(map(str, parts)).lower()
     assert not [name for name in NOBODY if name in text]
 
 

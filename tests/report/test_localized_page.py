@@ -304,7 +304,7 @@ def test_what_is_typed_is_read(tmp_path):
         DataError, match="expected seconds from the start of the file, found 'soon'"
     ):
         read_onset_list(["soon"])
-    assert split_names(["A1, A2", "B1"]) == ["A1", "A2", "B1"]
+    assert list(split_names(["A1, A2", "B1"])) == ["A1", "A2", "B1"]
     assert read_resection("") is None
     assert read_resection("A1-4") == "A1-4"
     (tmp_path / "cut.txt").write_text("A1-4\nB2")

@@ -68,10 +68,10 @@ def test_runs_of_a_dataset_are_matched_by_name(tmp_path):
 def test_bad_channels_are_those_of_the_patient(tmp_path):
     folder = review(tmp_path / "reviews")
     table = str(folder / "channels.tsv")
-    assert split_names([table]) == split_names([table], "P1") == ["B2"]
-    assert split_names([str(folder / "sub-P1" / "channels.tsv")]) == ["B2"]
+    assert split_names([table]) == split_names([table], "P1") == {"B2": "by eye"}
+    assert split_names([str(folder / "sub-P1" / "channels.tsv")]) == {"B2": "by eye"}
     review(folder, "P2", bad=())
-    assert split_names([table], "P2") == []
+    assert split_names([table], "P2") == {}
     with pytest.raises(DataError, match="expected the table of one patient, found a review of 2"):
         split_names([table])
 

@@ -157,7 +157,7 @@ def localize(
         space=space,
         code=patient,
         exclude=split_names(exclude or (), patient),
-        keep=split_names(keep or (), patient),
+        keep=tuple(split_names(keep or (), patient)),
         plan=None if plan is None else settings_of(plan, None, None),
         resected=read_resection(resected),
         compare=compare or (),

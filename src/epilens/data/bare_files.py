@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, shown_label
-from epilens.data.contacts import meant_channels
+from epilens.data.exclusions import excluded_channels
 from epilens.data.non_contacts import why_no_contact
 from epilens.data.onset import Onset, OutsideError, find_onset
 from epilens.data.positions import montage_positions
@@ -20,11 +20,9 @@ from epilens.data.recording import SeizureRun
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-EXCLUDED = Note("was excluded by the user", "channel-excluded")
-
 
 def plain_run(
-    source: Path | BaseRaw, onset: Onset | None, who: tuple[str, str], exclude: Sequence[str]
+    source: Path | BaseRaw, onset: Onset | None, who: tuple[str, str], exclude: Mapping[str, str]
 ) -> tuple[SeizureRun, list[AuditRow]]:
     """The run of a file or an open recording; `who` are the codes of patient and seizure.
 
@@ -80,14 +78,14 @@ def _check_inside(onset_s: float, reader: MneReader, who: str) -> None:
 
 
 def contacts_in(
-    reader: RecordingReader, exclude: Sequence[str], who: tuple[str, str]
+    reader: RecordingReader, exclude: Mapping[str, str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
     """Channels that are contacts by type and name; the others as rows."""
-    names, rows, unwanted = [], [], meant_channels(exclude, reader.names)
+    names, rows, unwanted = [], [], excluded_channels(exclude, reader.names)
     reasons = why_no_contact(reader.names, reader.kinds)
     for place, channel in enumerate(reader.names, start=1):
         if channel in unwanted:
-            note = EXCLUDED
+            note = unwanted[channel]
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
         elif channel in reasons:

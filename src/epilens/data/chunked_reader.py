@@ -95,7 +95,7 @@ def open_contacts(
             f"{type(source).__name__}. Give one recording."
         )
     reader = open_mne(source)
-    names, rows = contacts_in(reader, exclude, ("", ""))
+    names, rows = contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
     return _of_reader("recording", reader, names, rows)
 
 
@@ -139,7 +139,7 @@ def _of_file(path: Path, exclude: Sequence[str]) -> ContactSignals:
     listed = _listed(path)
     if listed is None:
         reader = open_mne(path)
-        names, rows = contacts_in(reader, exclude, ("", ""))
+        names, rows = contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
         return _of_reader(path.name, reader, names, rows)
     units, rows = listed
     reader = open_mne(path, units)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from epilens.core.errors import DataError, OnsetError, Reason
 from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow, Note
-from epilens.data.bare_files import EXCLUDED, plain_run
+from epilens.data.bare_files import plain_run
 from epilens.data.bids import scan_patient
 from epilens.data.contacts import meant_channels
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
+from epilens.data.exclusions import Exclusions, excluded_channels, with_reasons
 from epilens.data.onset import Onset
 from epilens.data.positions import place_contacts
 from epilens.data.read_seizures import Pending, read_or_audit
@@ -53,8 +54,8 @@ class Given:
     """Coordinate system of the electrodes; empty: what coordsystem.json next to them says."""
     patient: str = ""
     """Code of the patient: letters and digits."""
-    exclude: tuple[str, ...] = ()
-    """Channels that are not contacts or should not count."""
+    exclude: Exclusions = ()
+    """Channels that are not contacts or should not count; a mapping also says why."""
     keep: tuple[str, ...] = ()
     """Channels that count whatever the checks of their signal say."""
 
@@ -102,7 +103,7 @@ def load_patient(
             seizures = _from_plain(sources, plan, given, tick)
         else:
             seizures = _from_bids(BidsTree(root), sources, plan, given, tick)
-    seizures.check_names("--exclude", given.exclude)
+    seizures.check_names("--exclude", tuple(given.exclude))
     seizures.check_names("--keep", given.keep)
     loaded = seizures.loaded()
     if given.electrodes is None:
@@ -190,7 +191,7 @@ def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) 
     pending = []
     for recording in recordings:
         who = (recording.patient, recording.run)
-        keep, rows = _wanted(recording.channels, given.exclude, who)
+        keep, rows = _wanted(recording.channels, with_reasons(given.exclude), who)
         wanted = pick(recording, keep)
         pending.append(Pending(*who, partial(lambda *parts: parts, wanted, rows)))
     seizures = _Seizures(recordings[0].patient, plan, given)
@@ -214,7 +215,7 @@ def _from_plain(
         who = (seizures.patient, name := f"seizure-{number}")
         seizures.files[name] = files.index(_identity(source)) + 1
         titles[name] = f"{name} ({source.name})" if isinstance(source, Path) else name
-        prepare = partial(plain_run, source, onset, who, given.exclude)
+        prepare = partial(plain_run, source, onset, who, with_reasons(given.exclude))
         pending.append(Pending(*who, partial(_announced, tick, name, prepare)))
     return seizures.read(pending, titles)
 
@@ -252,7 +253,7 @@ def _from_bids(
         if not named or (run.source is not None and _stem(run.source) in named):
             onsets = (typed or {}).get((patient.name, run.run), [])
             for seizure in (run, *_more_seizures(run, onsets[1:])):
-                prepare = partial(_without, seizure, given.exclude)
+                prepare = partial(_without, seizure, with_reasons(given.exclude))
                 prepare = partial(_announced, tick, seizure.run, prepare)
                 pending.append(Pending(patient.name, seizure.run, prepare))
     return seizures.read(pending, {})
@@ -288,16 +289,16 @@ def _typed_onsets(
     return onsets or None
 
 
-def _without(run: SeizureRun, exclude: Sequence[str]) -> tuple[SeizureRun, list[AuditRow]]:
+def _without(run: SeizureRun, exclude: Mapping[str, str]) -> tuple[SeizureRun, list[AuditRow]]:
     """The run without the channels that the user does not want."""
     keep, rows = _wanted(run.channels, exclude, (run.patient, run.run))
     return run.pick(keep), rows
 
 
 def _wanted(
-    channels: Sequence[str], exclude: Sequence[str], who: tuple[str, str]
+    channels: Sequence[str], exclude: Mapping[str, str], who: tuple[str, str]
 ) -> tuple[list[bool], list[AuditRow]]:
-    unwanted = meant_channels(exclude, channels)
+    unwanted = excluded_channels(exclude, channels)
     keep = [name not in unwanted for name in channels]
     lost = [name for name, kept in zip(channels, keep, strict=True) if not kept]
-    return keep, [AuditRow.of("channel", EXCLUDED, (*who, name)) for name in lost]
+    return keep, [AuditRow.of("channel", unwanted[name], (*who, name)) for name in lost]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epilens.data.exclusions import Exclusions
+
 if TYPE_CHECKING:
     from epilens.localization.sources import Source
     from epilens.networks.model import Model
@@ -37,7 +39,7 @@ class Request:
     electrodes: str | Path | None = None
     space: str = ""
     code: str = ""
-    exclude: Sequence[str] = ()
+    exclude: Exclusions = ()
     keep: Sequence[str] = ()
     plan: Plan | None = None
     resected: str | Collection[str] | None = None

@@ -114,7 +114,7 @@ def prepare_evidence(
         electrodes=None if request.electrodes is None else Path(request.electrodes),
         space=request.space,
         patient=request.code,
-        exclude=tuple(request.exclude),
+        exclude=request.exclude,
         keep=tuple(request.keep),
     )
     loaded = load_patient(request.patient, source.plan, given, tick)

@@ -6,17 +6,25 @@ The review and the BIDS App make it; the digest of its inputs says whether a res
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BeforeValidator, Field, PlainSerializer
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from epilens.core.errors import DataError
 from epilens.core.provenance import code_digest, digest_of
 from epilens.core.redaction import hide_paths
 from epilens.data.discovery import Case, TraceFile
+from epilens.data.exclusions import Exclusions, with_reasons
 from epilens.data.onset import Onset
 from epilens.io.documents import Document
 from epilens.io.safe_read import check_regular, read_bytes
@@ -87,6 +95,8 @@ class RunInputs(Document):
     patient: str
     recordings: tuple[RecordingOnsets, ...]
     exclude: tuple[str, ...] = ()
+    reasons: dict[str, str] = Field(default_factory=dict)
+    """Why contacts are excluded, as far as known."""
     choice: str = ""
     """Id of the method or model."""
     title: str = ""
@@ -94,6 +104,12 @@ class RunInputs(Document):
     """Digest of given positions and of a given resection; empty: none were given."""
     key: str = ""
     """Digest of everything that determines the result."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_reasons(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Store reasons only where there are some: other files stay as they were."""
+        tree = serialize(self)
+        return {field: value for field, value in tree.items() if value or field != "reasons"}
 
 
 class RunSpec(Document):
@@ -115,7 +131,7 @@ class RunSpec(Document):
             patient=[(Path(path), onset) for path, onset in self.onsets],
             model=self.source or None,
             code=self.inputs.patient,
-            exclude=self.inputs.exclude,
+            exclude={name: self.inputs.reasons.get(name, "") for name in self.inputs.exclude},
             electrodes=self.facts.electrodes or None,
             space=self.facts.space,
             resected=self.facts.resected or None,
@@ -132,7 +148,7 @@ def make_run_spec(
     case: Case,
     ranker: Ranker,
     marked: Mapping[str, tuple[Onset, ...]] | None = None,
-    exclude: Collection[str] = (),
+    exclude: Exclusions = (),
     facts: PatientFacts | None = None,
 ) -> RunSpec:
     """Return the specification of an analysis of a patient.
@@ -156,6 +172,7 @@ def make_run_spec(
         patient=case.code,
         recordings=tuple(RecordingOnsets(file=f.name, onsets=onsets) for f, _, onsets in used),
         exclude=tuple(sorted(exclude)),
+        reasons={name: why for name, why in sorted(with_reasons(exclude).items()) if why},
         choice=ranker.id,
         title=ranker.title,
         facts=facts.digest,

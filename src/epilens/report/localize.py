@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def localize(
     electrodes: str | Path | None = None,
     space: str = "",
     code: str = "",
-    exclude: Iterable[str] = (),
+    exclude: Iterable[str] | Mapping[str, str] = (),
     keep: Iterable[str] = (),
     plan: Plan | None = None,
     resected: str | Collection[str] | None = None,
@@ -64,7 +64,7 @@ def localize(
     code : str
         Code of the patient where the recordings contain none: letters and digits.
     exclude : names
-        Channels to exclude.
+        Channels to exclude; a mapping from names to reasons is allowed.
     keep : names
         Channels to use although the checks of their signal exclude them.
     plan : Plan
@@ -104,7 +104,7 @@ def localize(
         electrodes=electrodes,
         space=space,
         code=code,
-        exclude=tuple(exclude),
+        exclude=exclude if isinstance(exclude, Mapping) else tuple(exclude),
         keep=tuple(keep),
         plan=plan,
         resected=resected,

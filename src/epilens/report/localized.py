@@ -11,6 +11,7 @@ from typing import Any
 from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.clock_times import ClockTime
+from epilens.data.exclusions import list_exclusions
 from epilens.data.tables import as_number, read_text
 from epilens.io.atomic import check_writable
 from epilens.io.outputs import check_folder
@@ -50,6 +51,8 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
     for caution in localized.certainty.cautions:
         if caution.level != "note":
             say(f"{caution.level}: {caution.text}")
+    for line in list_exclusions(localized.dropped):
+        say(line)
     return page
 
 

@@ -73,16 +73,21 @@ def _is_of(file: TraceFile, patient: str, run: str) -> bool:
     return run.partition("+")[0] in names
 
 
-def split_names(given: Sequence[str], code: str = "") -> list[str]:
-    """Names that were given one by one or with commas; a table of channels gives its bad ones."""
+def split_names(given: Sequence[str], code: str = "") -> dict[str, str]:
+    """Names that were given one by one or with commas; a table of channels gives its bad ones.
+
+    Values are the reasons of the table; empty where there is none.
+    """
     pieces = [name.strip() for text in given for name in text.split(",") if name.strip()]
     tables = {piece for piece in pieces if Path(piece).suffix.lower() == ".tsv"}
-    names = (_bad_channels(Path(piece), code) if piece in tables else [piece] for piece in pieces)
-    return [name for group in names for name in group]
+    names: dict[str, str] = {}
+    for piece in pieces:
+        names |= _bad_channels(Path(piece), code) if piece in tables else {piece: ""}
+    return names
 
 
-def _bad_channels(path: Path, code: str) -> list[str]:
-    """Channels whose status is bad in a table (name, status); all, if it has no status."""
+def _bad_channels(path: Path, code: str) -> dict[str, str]:
+    """Channels whose status is bad in a table (name, status), and why; all, without a status."""
     if not path.is_file():
         return _of_review(path, code)
     table = read_table(path)
@@ -92,10 +97,16 @@ def _bad_channels(path: Path, code: str) -> list[str]:
             "table?"
         )
     rows = table if "status" not in table else table[table["status"].str.lower() == "bad"]
-    return [plain(name) for name in rows["name"] if name]
+    reasons = rows.get("status_description", rows["name"].map(lambda _: ""))
+    missing = ("", "n/a")
+    return {
+        plain(name): "" if why.strip().lower() in missing else why
+        for name, why in zip(rows["name"], reasons, strict=True)
+        if name
+    }
 
 
-def _of_review(path: Path, code: str) -> list[str]:
+def _of_review(path: Path, code: str) -> dict[str, str]:
     """Bad channels in the folder of a review, which has a table for each patient.
 
     A patient without bad channels has no table.
@@ -110,4 +121,4 @@ def _of_review(path: Path, code: str) -> list[str]:
             f"--patient CODE, or the patient's own table, e.g. {reviewed[0] / path.name}."
         )
     table = (own or reviewed)[0] / path.name
-    return _bad_channels(table, code) if table.is_file() else []
+    return _bad_channels(table, code) if table.is_file() else {}

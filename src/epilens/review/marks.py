@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from epilens.data.channel_suggestions import What
+from epilens.data.exclusions import Choice
 from epilens.data.onset import APART_S, Onset
 from epilens.data.tables import natural
 from epilens.io.documents import Count, Document, Text, expecting, refusal
@@ -37,7 +38,7 @@ ContactNames = Annotated[
     expecting(f"at most {_MAX_CONTACTS} names of contacts"),
 ]
 BadContacts = Annotated[
-    dict[ContactName, Literal["by eye"] | What],
+    dict[ContactName, Choice | What],
     Field(max_length=_MAX_CONTACTS),
     AfterValidator(lambda bad: dict(sorted(bad.items(), key=lambda item: natural(item[0])))),
     expecting("contacts with a reason"),

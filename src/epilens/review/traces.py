@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
+from epilens.data.exclusions import CHOICES
 from epilens.report.bids_text import DISCLAIMER
 from epilens.review.display import MONTAGES, DisplaySettings, Screen, montage_rows, render_screen
 from epilens.review.mark_store import MarkStore
@@ -67,6 +68,7 @@ class Traces:
                 "length_s": opened.length_s,
                 "fingerprint": opened.fingerprint,
                 "bad": sorted(opened.bad),
+                "reasons": CHOICES,
                 "not_shown": opened.not_shown,
                 "contacts": list(opened.contacts),
                 "rows": {montage: rows for montage, rows in montages.items() if rows},

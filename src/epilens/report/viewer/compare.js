@@ -39,7 +39,7 @@ function otherPart(other, i) {
   const theirs = contacts.map((_, c) => c).sort((a, b) => contacts[a].others[i] - contacts[b].others[i]).slice(0, lead.length);
   const row = (a, b, n) => el('tr', {}, el('td', {}, String(n + 1)), el('td', { class: 'left' }, nameButton(a)), el('td', { class: 'left' }, nameButton(b)));
   return el('div', { class: 'compared' }, el('h3', {}, other.title),
-    el('p', {}, `${other.shared} of the top ${other.k} are shared; rank correlation ${number(other.correlation)}.`),
+    el('p', {}, `Shared in the top ${other.k}: ${other.shared}. Rank correlation: ${number(other.correlation)}.`),
     el('table', { class: 'side' }, el('thead', {}, el('tr', {}, el('th', {}, '#'), el('th', { class: 'left' }, 'This page'), el('th', { class: 'left' }, other.title))),
       el('tbody', {}, ...lead.map((c, n) => row(c, theirs[n], n)))));
 }

@@ -54,7 +54,7 @@ function analysisRows() {
   const { analysed } = data;
   return [
     ['Montage', analysed.montage], ['Filter', analysed.filter], ['Windows', analysed.windows],
-    ['Date of analysis', `${analysed.date} (UTC)`],
+    ['Date of analysis', `${analysed.date} (UTC)`], ['Plan', data.about.plan],
     ['Versions', Object.entries(analysed.versions).map(([name, version]) => `${name} ${version}`).join(', ')],
   ];
 }
@@ -64,7 +64,7 @@ const READING = [
   [false, ranksOnly ? 'This method only ranks the contacts. Its numbers are not shown, because they are neither probabilities nor scores of a model.' : null],
   [true, 'The EZ score ranks the contacts of one patient; it is not a probability.'],
   [true, '“EZ likely”: above the threshold, and P(EZ) is 50 % or more. “flagged”, or a thin ring: above the threshold, but P(EZ) is lower or unknown, so the contact is more likely not in the EZ.'],
-  [true, 'P(EZ) is valid only if this patient is similar to the training cohort.'],
+  [true, 'P(EZ) is valid only if this patient is similar to the training cohort. A low P(EZ) does not exclude a contact: where the EZ is large, more than 10 % of the contacts with a P(EZ) below 10 % are in it.'],
   [true, 'The threshold was fixed in training. The slider changes the display, not the decision.'],
   [true, 'A set for 80 % of the EZ contains at least that fraction of the EZ contacts, on average over cross-validated patients.'],
   [true, data.why ? `A contribution states how the score would change if this contact had ${data.why.average}, ${data.why.others}.` : null],

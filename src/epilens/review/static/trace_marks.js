@@ -120,3 +120,8 @@ export function toggleBad(names, why) {
   else for (const name of names) bad[name] = why || 'by eye';
   return save();
 }
+
+export function changeReason(name, why) {
+  state.marks.bad[name] = why;
+  return save();
+}

@@ -1,6 +1,6 @@
 // Next to the traces: onsets, suggestions, contacts and annotations in words.
 import { el } from './page.js';
-import { addOnset, changeOnset, removeOnset, toggleBad } from './trace_marks.js';
+import { addOnset, changeOnset, changeReason, removeOnset, toggleBad } from './trace_marks.js';
 import { shortName, changed, clock, onsets, show, state } from './trace_state.js';
 
 const byId = (id) => document.getElementById(id);
@@ -29,8 +29,15 @@ function suggestionRow(suggestion) {
     el('span', { class: 'soft grow' }, suggestion.contacts.length ? `first: ${suggestion.contacts.slice(0, 6).map(shortName).join(', ')}${suggestion.contacts.length > 6 ? ' …' : ''}` : ''));
 }
 
+// Reasons are chosen and not typed: outputs contain no free text.
+function reasonChoice(name, why) {
+  const words = state.about.reasons.includes(why) ? state.about.reasons : [why, ...state.about.reasons];
+  const select = el('select', { class: 'reason', 'aria-label': `reason for ${shortName(name)}`, onchange: () => changeReason(name, select.value) }, ...words.map((word) => el('option', { value: word, selected: word === why }, word)));
+  return select;
+}
+
 function channelRows() {
-  const rows = Object.entries(state.marks.bad).map(([name, why]) => el('div', { class: 'row bad-row', title: name }, el('span', { class: 'grow' }, `${shortName(name)}: bad (${why})`), el('button', { onclick: () => toggleBad([name]) }, 'mark good')));
+  const rows = Object.entries(state.marks.bad).map(([name, why]) => el('div', { class: 'row bad-row', title: name }, el('span', { class: 'grow' }, `${shortName(name)}: bad (${why})`), reasonChoice(name, why), el('button', { onclick: () => toggleBad([name]) }, 'mark good')));
   const stated = state.about.bad.filter((name) => !(name in state.marks.bad));
   if (stated.length) rows.push(el('p', { class: 'soft small' }, `Bad according to the file: ${stated.slice(0, 8).map(shortName).join(', ')}${stated.length > 8 ? ' …' : ''}.`));
   const hints = state.channelHints.filter((hint) => !(hint.channel in state.marks.bad));
