@@ -139,7 +139,10 @@ def plan_diff(
     from epilens.core.console import print_table, say
     from epilens.plan import Plan
 
-    rows = Plan.load(first).differences(Plan.load(second))
+    rows = [
+        [", ".join(map(str, value)) if isinstance(value, list) else value for value in row]
+        for row in Plan.load(first).differences(Plan.load(second))
+    ]
     if rows:
         print_table("Differences", ["field", str(first), str(second)], rows, left=3)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -102,10 +103,31 @@ def print_table(
         side = "left" if i < left else "right"
         table.add_column(visible(columns[i]), justify=side, overflow="fold", width=width)
     for row in cells:
-        table.add_row(*(Text(row[i]) for i in kept))
+        table.add_row(*(Text(_fold_names(row[i], width)) for i, width in kept.items()))
     console.print(table, new_line_start=True)
     if omitted := [name for i, name in enumerate(columns) if i not in kept]:
         say(f"not shown in {console.width} columns: {', '.join(omitted)}")
+
+
+def _fold_names(text: str, width: int) -> str:
+    """Names that are longer than a column are broken after `_`, `/` or `.`, where they can be.
+
+    Examples
+    --------
+    >>> print(_fold_names("sub-E01 ses-presurgery_task-ictal_run-01", 20))
+    sub-E01 ses-presurgery_
+    task-ictal_run-01
+    """
+
+    def fold(match: re.Match[str]) -> str:
+        lines = [""]
+        for part in re.split(r"(?<=[_/.])", match[0]):
+            if lines[-1] and len(lines[-1]) + len(part) > width:
+                lines.append("")
+            lines[-1] += part
+        return "\n".join(lines)
+
+    return re.sub(rf"\S{{{width + 1},}}", fold, text)
 
 
 def _widths_that_fit(

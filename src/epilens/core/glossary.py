@@ -40,7 +40,12 @@ GLOSSARY: Mapping[str, str] = {
     "Descriptor": "A number that describes the signal of one contact in one time window, e.g. the "
     "power of a frequency band.",
     "Z-Δ": "Change of a descriptor from the contact's baseline, in standard deviations of "
-    "that level.",
+    "that baseline.",
+    "Line length": "How far the signal moves up and down per second; it grows with amplitude and "
+    "frequency.",
+    "Skewness, kurtosis": "How asymmetric the waves are, and how much sharp transients stand out.",
+    "Spectral entropy": "How evenly power is distributed over frequencies; a regular rhythm has a "
+    "low value.",
     "SD": "Standard deviation.",
     "Patient-relative": "Compared with the other contacts of the same patient, so that gain and "
     "hospital do not matter.",
@@ -73,13 +78,14 @@ GLOSSARY: Mapping[str, str] = {
     "Model": "A folder with the weights, the threshold and the model card of a trained method.",
     # Evaluation.
     "Cross-validated": "Every patient is scored by models that were not trained on this patient.",
+    "Cell": "One method, seed and fold of an evaluation.",
     "Fold": "One part of the cohort that is held out while the methods are trained on the others.",
     "Seed": "The start of the random numbers; training is repeated with several.",
     "Leave-one-center-out": "All patients of a center are tested by methods trained on other "
     "centers only.",
     "Mean ± SD": "Mean over patients with equal weight, then over seeds; the SD is over seeds.",
-    "95 % interval": "95 % confidence interval of a mean over patients: a percentile bootstrap as "
-    "in the paper, or a t interval with fewer than 30 patients; differences are paired by patient.",
+    "95 % interval": "95 % confidence interval over patients: a percentile bootstrap as in the paper, "
+    "or a t interval with fewer than 30 patients.",
     "No clear difference": "The confidence interval of the difference includes zero: too few "
     "patients to distinguish the two methods.",
     "AUROC": "Probability that an EZ contact is ranked above an NEZ contact; 0.5 is chance.",
@@ -110,6 +116,7 @@ PATIENT_TERMS = (
     *("EZ", "Contact", "Electrode (shaft)", "Onset", "Baseline", "Recruitment"),
     *("EZ score", "P(EZ)", "Threshold", "Flagged", "Top K", "Set of stated coverage"),
     *("Abstention", "Distance from training patients", "Resection", "Descriptor", "Z-Δ", "SD"),
+    *("Line length", "Skewness, kurtosis", "Spectral entropy"),
     *("Patient-relative", "lens", "CDEL", "Training-free method", "Ensemble, member"),
     *("Cross-validated", "AUROC", "EZ-AUPRC"),
 )
@@ -125,7 +132,7 @@ REPRODUCTION_TERMS = (
     *("Acc.", "AUROC", "EZ-AUPRC", "NDCG-EZ", "MRR-EZ", "Recall@true-K", "Top-1 EZ rate"),
     *("EZ fraction", "EZ-frac. bias", "95 % interval", "No clear difference"),
     *("Leave-one-center-out", "Cross-validated", "Smoothed along shafts"),
-    *("Brier score, skill", "Calibration error", "p"),
+    *("Brier score, skill", "Calibration error", "p", "Cell"),
 )
 """Terms in the tables of the reproduction page."""
 
