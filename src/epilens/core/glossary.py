@@ -84,8 +84,8 @@ GLOSSARY: Mapping[str, str] = {
     "Leave-one-center-out": "All patients of a center are tested by methods trained on other "
     "centers only.",
     "Mean ± SD": "Mean over patients with equal weight, then over seeds; the SD is over seeds.",
-    "95 % interval": "95 % confidence interval over patients: a percentile bootstrap as in the paper, "
-    "or a t interval with fewer than 30 patients.",
+    "95 % interval": "95 % confidence interval over patients: a percentile bootstrap as in the "
+    "paper, or a t interval with fewer than 30 patients.",
     "No clear difference": "The confidence interval of the difference includes zero: too few "
     "patients to distinguish the two methods.",
     "AUROC": "Probability that an EZ contact is ranked above an NEZ contact; 0.5 is chance.",
