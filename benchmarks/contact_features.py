@@ -25,10 +25,7 @@ def filters_and_rfft(x: np.ndarray) -> None:
 
     def work(rows: slice) -> None:
         y = zero_phase(
-            x[rows] - common,
-            FS,
-            lambda n: ours._gain(n, FS, MAINS_HZ, ours.PUBLISHED),
-            RINGS_S,
+            x[rows] - common, FS, lambda n: ours._gain(n, FS, MAINS_HZ, ours.PUBLISHED), RINGS_S
         )
         scipy.fft.rfft(np.lib.stride_tricks.sliding_window_view(y, segment, axis=-1)[:, starts])
 

@@ -56,7 +56,7 @@ class Reader:
 
 TSV = [
     b"name\ttype\tunits\tstatus\tstatus_description\tsoz\nA1\tSEEG\tuV\tgood\tsoz\t1\n"
-    b"A2\tECOG\tmV\tbad\tn/a\t0\nECG\tECG\tuV\tgood\tn/a\tn/a\n",
+    b"A2\tECOG\tmV\tbad\tn/a\t0\nECG\tECG\tuV\tgood\tn/a\tn/a\n"
 ]
 EVENTS = [
     b"onset\tduration\ttrial_type\n40.0\t0.0\tsz onset\n60\t0\tsz offset\n",
@@ -66,7 +66,7 @@ ONSETS = [b"patient\trun\tonset_s\n01\t01\t40.0\nsub-02\tses-a_task-ictal_run-02
 LABELS = [b"patient,channel,is_ez\n01,A1,1\n01,A2,no\nsub-02,B1,yes\n"]
 SPLIT = [
     b"patient,fold,partition\nsub-1,0,fit\nsub-2,0,validation\nsub-3,0,test\nsub-2,1,fit\n"
-    b"sub-3,1,validation\nsub-1,1,test\nsub-3,2,fit\nsub-1,2,validation\nsub-2,2,test\n",
+    b"sub-3,1,validation\nsub-1,1,test\nsub-3,2,fit\nsub-1,2,validation\nsub-2,2,test\n"
 ]
 CENTERS = {f"sub-{i}": "c" for i in (1, 2, 3)}
 JSON = [b'{"Name": "x", "SamplingFrequency": 200, "GeneratedBy": [{"Name": "y"}], "a": [1, {}]}']

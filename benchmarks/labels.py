@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,7 @@ from epilens.data.tables import read_table
 from epilens.simulation.patients import SimulatedPatient
 
 SHARED = Path(__file__).parents[2] / "shared/data"
-PUBLIC = {
-    "ds004100": {"outcome": "S"},
-    "wild/ds005398": {"Engel_Class1": "1"},
-    "wild/ds005592": {},
-}
+PUBLIC = {"ds004100": {"outcome": "S"}, "wild/ds005398": {"Engel_Class1": "1"}, "wild/ds005592": {}}
 """Datasets next to the repository, and which of their patients are measured."""
 TRUTH = "derivatives/simulation-truth/truth.tsv"
 Mask = NDArray[np.bool_]
@@ -88,37 +85,40 @@ def _simulated(part: pd.DataFrame) -> PatientLabels:
     return PatientLabels(tuple(part["channel"]), *zones)
 
 
+def _flags(table: pd.DataFrame, column: str, default: pd.Series) -> pd.Series:
+    """Where a column says yes, or a default where it is missing."""
+    return table[column].map(lambda text: bool(as_flag(text))) if column in table else default
+
+
 def _channels(folder: Path) -> pd.DataFrame:
     """Good contacts of the seizure runs, or of all runs where no task is called ictal."""
     paths = sorted(folder.rglob("*_channels.tsv"))
     ictal = [path for path in paths if "task-ictal" in path.name]
     table = pd.concat([read_table(path) for path in ictal or paths])
-    table = table[table["type"].isin(["ECOG", "SEEG"]) & (table["status"] == "good")]
-    return table[~table["bad"].map(_flag)] if "bad" in table else table
-
-
-def _flag(text: str) -> bool:
-    return bool(as_flag(text))
+    good = table["type"].isin(["ECOG", "SEEG"]) & (table["status"] == "good")
+    return table[good & ~_flags(table, "bad", ~good)]
 
 
 def _annotated(table: pd.DataFrame) -> PatientLabels:
     text = table["status_description"].str.lower()
     soz, resected = text.str.contains("soz|seizure onset zone"), text.str.contains("resect")
-    if "soz" in table:
-        soz |= table["soz"].map(_flag)
-    if "resection" in table:
-        resected |= table["resection"].map(_flag)
-    zones = pd.DataFrame({"name": table["name"], "soz": soz, "resected": resected})
-    zones = zones.groupby("name", sort=False).any()
-    return PatientLabels(
-        tuple(zones.index), zones["soz"].to_numpy(bool), zones["resected"].to_numpy(bool)
+    zones = (
+        pd.DataFrame(
+            {
+                "soz": soz | _flags(table, "soz", soz),
+                "resected": resected | _flags(table, "resection", resected),
+            }
+        )
+        .groupby(table["name"], sort=False)
+        .any()
     )
+    return PatientLabels(tuple(zones.index), *(zones[c].to_numpy(bool) for c in zones))
 
 
 def patient_statistics(patient: PatientLabels, label: str, known: str = "soz") -> dict[str, float]:
     """Statistics of one patient's label; `known` is the zone that the oracle knows."""
     zone, oracle = patient.zone(label), patient.zone(known).astype(float)
-    both = int((patient.soz & patient.resected).sum())
+    both, n_soz = int((patient.soz & patient.resected).sum()), int(patient.soz.sum())
     near, electrode = np.zeros(len(zone)), np.zeros(len(zone))
     next_to, shares = [], []
     for members, numbers in along_shafts(patient.channels):
@@ -135,17 +135,13 @@ def patient_statistics(patient: PatientLabels, label: str, known: str = "soz") -
         "labelled": int(zone.sum()),
         "alone": auroc(oracle, zone),
         "context": auroc(oracle + 0.5 * near + 0.5 * electrode, zone),
-        "inside": _ratio(both, int(patient.soz.sum())),
-        "jaccard": _ratio(both, int(patient.zone("either").sum()) * bool(patient.soz.any())),
+        "inside": both / n_soz if n_soz else np.nan,
+        "jaccard": both / int(patient.zone("either").sum()) if n_soz else np.nan,
         "next if label": _mean(pairs[pairs[:, 0], 1]),
         "next if not": _mean(pairs[~pairs[:, 0], 1]),
         "electrodes": _mean(by_electrode > 0),
         "share on electrodes": _mean(by_electrode[by_electrode > 0]),
     }
-
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
 
 
 def _mean(values: NDArray[Any]) -> float:
@@ -193,20 +189,17 @@ def measure(*arguments: str) -> list[dict[str, Any]]:
     rows = []
     for root, where in parse(arguments).items():
         for dataset in datasets_in(root):
-            patients = read_labels(dataset, where)
-            rows += _dataset_rows(dataset.name, patients)
+            rows += _dataset_rows(dataset.name, read_labels(dataset, where))
     return rows
 
 
 def _dataset_rows(name: str, patients: list[PatientLabels]) -> list[dict[str, Any]]:
     rows = []
     simulated = any(p.onset is not None for p in patients)
-    for known in ("soz", "onset") if simulated else ("soz",):
-        for label in ("soz", "resected", "either"):
-            if not any(p.zone(label).any() for p in patients):
-                continue
+    for known, label in product(
+        ("soz", "onset") if simulated else ("soz",), ("soz", "resected", "either")
+    ):
+        if any(p.zone(label).any() for p in patients):
             statistics = label_statistics(patients, label, known)
-            print(f"\n{name}: {label}, known {known}")
-            print("  ".join(f"{key} {value:.3f}" for key, value in statistics.items()))
             rows += [row(f"{name}, {label}, {known}: {k}", v, "") for k, v in statistics.items()]
     return rows

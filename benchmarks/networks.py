@@ -1,4 +1,4 @@
-"""Training and inference beside a Python loop over windows; thresholds beside scikit-learn."""
+"""Training and inference next to a Python loop over windows; thresholds next to scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import torch
 from sklearn.metrics import balanced_accuracy_score, f1_score
 from torch import nn
 
-from benchmarks.timing import row, side_by_side
+from benchmarks.timing import best, row, side_by_side
 from epilens.compute.local import reuse_memory
 from epilens.core.decisions import GRID, select_threshold
 from epilens.networks.encoder import BLOCK, masked_mean, masked_std, prz
 from epilens.networks.ensemble import one_thread_each
-from epilens.networks.prq import LowerTail, PRQNet, prq_loss
-from epilens.networks.specs import PRQSpec
+from epilens.networks.prq import LowerTail, PRQNet, PRQSpec, prq_loss
 from epilens.networks.training import build
 
 
@@ -32,16 +31,15 @@ class Looped(nn.Module):
         self.norm1, self.norm2, self.head = nn.LayerNorm(32), nn.LayerNorm(64), nn.Linear(64, 1)
         self.tail = LowerTail(PRQSpec())
 
+    def window(self, φ: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+        x = self.mlp(φ)[None]
+        mixed, _ = self.first(x, x, x, key_padding_mask=~valid[None], need_weights=False)
+        return self.norm1(x + mixed)[0]
+
     def forward(self, φ: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
         seizures = []
         for s in range(φ.shape[0]):
-            windows = []
-            for w in range(φ.shape[1]):
-                x = self.mlp(φ[s, w])[None]
-                mixed, _ = self.first(
-                    x, x, x, key_padding_mask=~valid[s, w][None], need_weights=False
-                )
-                windows.append(self.norm1(x + mixed)[0])
+            windows = [self.window(φ[s, w], valid[s, w]) for w in range(φ.shape[1])]
             seizures.append(masked_mean(torch.stack(windows), valid[s], dim=0))
         z, m = torch.stack(seizures), valid.any(1)
         g = prz(torch.cat([masked_mean(z, m, 0), masked_std(z, m, 0)], -1), m.any(0))[None]
@@ -49,7 +47,9 @@ class Looped(nn.Module):
         return self.head(self.norm2(g + mixed)[0]).squeeze(-1) + self.tail(z, m)
 
 
-def _step(network: nn.Module, φ: torch.Tensor, valid: torch.Tensor, is_ez: torch.Tensor) -> Any:
+def training_step(
+    network: nn.Module, φ: torch.Tensor, valid: torch.Tensor, is_ez: torch.Tensor
+) -> Any:
     optimizer = torch.optim.AdamW(network.parameters(), 1e-4)
     network.train()
 
@@ -73,8 +73,7 @@ def _infer(network: nn.Module, φ: torch.Tensor, valid: torch.Tensor) -> Any:
 def _products(windows: int, channels: int, features: int = 36) -> tuple[list[Any], list[Any]]:
     """The matrix products of a PRQ-Net, forward and backward: what no implementation can leave out.
 
-    In blocks of windows and head by head, as the network has them, on contiguous arrays, and by
-    whom it has them multiplied: torch takes matrices, NumPy many small ones.
+    In blocks of windows and head by head on contiguous arrays, as the network has them.
     """
     forward, backward = [], []
 
@@ -96,39 +95,27 @@ def _products(windows: int, channels: int, features: int = 36) -> tuple[list[Any
 
 
 def _multiply(pairs: list[Any]) -> Any:
+    """By whom the network has them multiplied: torch takes matrices, NumPy many small ones."""
+
     def multiply() -> None:
         with torch.no_grad():
             for x, y in pairs:
-                if x.ndim == 2:
-                    torch.matmul(x, y)
-                else:
-                    np.matmul(x.numpy(), y.numpy())
+                torch.matmul(x, y) if x.ndim == 2 else np.matmul(x.numpy(), y.numpy())
 
     return multiply
 
 
 def threshold_by_sklearn(p_nez: list[np.ndarray], is_ez: list[np.ndarray]) -> float:
     """The same choice by calling scikit-learn per patient and threshold."""
-    best = max(
-        (
-            np.mean(
-                [
-                    f1_score(ez, p < t, average="macro", zero_division=0)
-                    for p, ez in zip(p_nez, is_ez, strict=True)
-                ]
-            ),
-            np.mean(
-                [f1_score(ez, p < t, zero_division=0) for p, ez in zip(p_nez, is_ez, strict=True)]
-            ),
-            np.mean(
-                [balanced_accuracy_score(ez, p < t) for p, ez in zip(p_nez, is_ez, strict=True)]
-            ),
-            -abs(t - 0.5),
-            -t,
-        )
-        for t in GRID
-    )
-    return -best[-1]
+
+    def means(t: float) -> tuple[float, ...]:
+        patients = [(ez, p < t) for p, ez in zip(p_nez, is_ez, strict=True)]
+        macro = [f1_score(*pair, average="macro", zero_division=0) for pair in patients]
+        ez_f1 = [f1_score(*pair, zero_division=0) for pair in patients]
+        balanced = [balanced_accuracy_score(*pair) for pair in patients]
+        return np.mean(macro), np.mean(ez_f1), np.mean(balanced), -abs(t - 0.5), -t  # ty: ignore
+
+    return -max(map(means, GRID))[-1]
 
 
 def measure() -> list[dict[str, Any]]:
@@ -141,50 +128,26 @@ def _measure() -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     φ = torch.from_numpy(rng.normal(size=(3, 59, 95, 36)).astype(np.float32))
     valid, is_ez = torch.ones(3, 59, 95, dtype=torch.bool), torch.arange(95) < 15
-    ours, loop = build(PRQNet, 0), build(Looped, 0)
+    networks = {"ours": build(PRQNet, 0), "loop": build(Looped, 0)}
     forward, backward = _products(3 * 59, 95)
-    steps = side_by_side(
-        {
-            "ours": _step(ours, φ, valid, is_ez),
-            "loop": _step(loop, φ, valid, is_ez),
-            "products": _multiply(forward + backward),
-        },
-        15,
-    )
-    passes = side_by_side(
-        {
-            "ours": _infer(ours, φ, valid),
-            "loop": _infer(loop, φ, valid),
-            "products": _multiply(forward),
-        },
-        15,
-    )
+    works = {
+        "training step": {n: training_step(net, φ, valid, is_ez) for n, net in networks.items()}
+        | {"products": _multiply(forward + backward)},
+        "inference": {n: _infer(net, φ, valid) for n, net in networks.items()}
+        | {"products": _multiply(forward)},
+    }
+    rows = []
+    for (what, work), least in zip(works.items(), (5, 6), strict=True):
+        name = f"3 seizures × 59 windows × 95 channels: {what}"
+        s = side_by_side(work, 15)
+        rows += [
+            row(f"{name}, faster than the loop", s["loop"] / s["ours"], least=least),
+            row(name, 1000 * s["ours"], "ms"),
+            row(f"{name}, of its matrix products", s["ours"] / s["products"], most=2.5),
+        ]
     ez = [rng.random(95) < 0.2 for _ in range(13)]
     p = [np.clip(rng.normal(0.6, 0.2, 95) - 0.2 * e, 0, 1) for e in ez]
-    chosen = side_by_side({"ours": lambda: select_threshold(p, ez)}, 50)
-    slow = side_by_side({"sklearn": lambda: threshold_by_sklearn(p, ez)}, 1)
     assert threshold_by_sklearn(p, ez) == select_threshold(p, ez)[0]
-    where = "3 seizures × 59 windows × 95 channels"
-    return [
-        row(
-            f"{where}: training step, faster than the loop", steps["loop"] / steps["ours"], least=5
-        ),
-        row(f"{where}: training step", 1000 * steps["ours"], "ms"),
-        row(
-            f"{where}: training step, of its matrix products",
-            steps["ours"] / steps["products"],
-            most=2.5,
-        ),
-        row(f"{where}: inference, faster than the loop", passes["loop"] / passes["ours"], least=6),
-        row(f"{where}: inference", 1000 * passes["ours"], "ms"),
-        row(
-            f"{where}: inference, of its matrix products",
-            passes["ours"] / passes["products"],
-            most=2.5,
-        ),
-        row(
-            "threshold, 13 patients × 95 channels: faster than scikit-learn",
-            slow["sklearn"] / chosen["ours"],
-            least=2000,
-        ),
-    ]
+    ratio = best(lambda: threshold_by_sklearn(p, ez), 1) / best(lambda: select_threshold(p, ez), 50)
+    name = "threshold, 13 patients × 95 channels: faster than scikit-learn"
+    return [*rows, row(name, ratio, least=2000)]

@@ -68,7 +68,7 @@ SIGNALS: dict[str, dict[str, Prepare]] = {
         "a sample of -1e12 µV in all contacts": fif(signals(lambda x, _: fill(-1e12)(x[:, 17000]))),
     },
     "2 of 3 seizures|flat": {
-        "all contacts flat in one seizure": files({1: signals(lambda x, _: FLAT(x))}),
+        "all contacts flat in one seizure": files({1: signals(lambda x, _: FLAT(x))})
     },
     "all contacts are constant": {
         "all contacts flat for 5 s before onset": files(
@@ -81,13 +81,13 @@ SIGNALS: dict[str, dict[str, Prepare]] = {
     "constant|clipped|flat": {
         "all contacts saturated after onset": files(
             signals(lambda x, s: x[:, s.sample(0) + 1024 :].fill(2990))
-        ),
+        )
     },
     "gain had been changed": {
-        "one contact 8 times as large after onset": files(part(times(8), from_s=0)),
+        "one contact 8 times as large after onset": files(part(times(8), from_s=0))
     },
     "precedes the given onset": {
-        "a contact is active 6 s before onset": files(part(times(4), from_s=-6)),
+        "a contact is active 6 s before onset": files(part(times(4), from_s=-6))
     },
     "": {
         "a sample that is infinite": fif(part(fill(np.inf, 18000))),
@@ -121,10 +121,10 @@ NAMES: dict[str, dict[str, Prepare]] = {
         "POL RB1 in one recording": files({2: spelled("POL {0}{1}")}),
     },
     "same contacts": {
-        "other electrodes in one recording": files({1: renamed(lambda n: f"L{n[1]}X{n[2:]}")}),
+        "other electrodes in one recording": files({1: renamed(lambda n: f"L{n[1]}X{n[2:]}")})
     },
     "same contacts|expected contacts": {
-        "names 1 to 49 in one recording": files({1: numbered(lambda i: f"C{i + 1}")}),
+        "names 1 to 49 in one recording": files({1: numbered(lambda i: f"C{i + 1}")})
     },
     "not in every seizure": {
         "one electrode renamed in one recording": files(
@@ -144,24 +144,20 @@ NAMES: dict[str, dict[str, Prepare]] = {
 
 HEADERS: dict[str, dict[str, Prepare]] = {
     "duration of 0|2 of 3": {
-        "record duration 0": headed({"record_s": "0"}, (), *["--onset=36.0"] * 3),
+        "record duration 0": headed({"record_s": "0"}, (), *["--onset=36.0"] * 3)
     },
     "physical range|2 of 3": {
         "physical range 0/0 of all contacts": headed(
             {"physical_min": "0", "physical_max": "0"}, ALL
-        ),
+        )
     },
     "physical range": {
-        "physical range 0/0 of one contact": headed(
-            {"physical_min": "0", "physical_max": "0"}, [4]
-        ),
+        "physical range 0/0 of one contact": headed({"physical_min": "0", "physical_max": "0"}, [4])
     },
     "digital range|2 of 3": {
-        "digital range empty": headed({"digital_min": "0", "digital_max": "0"}, [4]),
+        "digital range empty": headed({"digital_min": "0", "digital_max": "0"}, [4])
     },
-    "lower rates": {
-        "mixed rates": files({0: lambda s: replace(s, slow=frozenset(s.names[::2]))}),
-    },
+    "lower rates": {"mixed rates": files({0: lambda s: replace(s, slow=frozenset(s.names[::2]))})},
     "unit": {
         "header says mV, values are µV": files(scaled(1.0, "mV")),
         "header says V, values are µV": files(scaled(1.0, "V")),
@@ -181,12 +177,12 @@ HEADERS: dict[str, dict[str, Prepare]] = {
     "does not match its header": {
         "file is cut off": first_file(
             lambda path: path.write_bytes((whole := path.read_bytes())[: int(len(whole) * 0.94)])
-        ),
+        )
     },
     "does not match": {"header promises more records": headed({"records": "90"})},
     "onset|rate|unlike": {"half the rate in one header": files({1: at_wrong_rate})},
     "rate|duration|samples|2 of 3": {
-        "records of 1000 s": headed({"record_s": "1000"}, (), *["--onset=36"] * 3),
+        "records of 1000 s": headed({"record_s": "1000"}, (), *["--onset=36"] * 3)
     },
     "": {
         "physical range inverted": headed({"physical_min": "3000", "physical_max": "-3000"}, [4]),
@@ -212,13 +208,13 @@ TIMES: dict[str, dict[str, Prepare]] = {
         "gap 10 s after onset": gapped(46, 36.0),
     },
     "gap|interrupted|2 of 3": {
-        "records that overlap": first_file(lambda path: interrupt(path, 10, -3)),
+        "records that overlap": first_file(lambda path: interrupt(path, 10, -3))
     },
     "discontinuous": {
-        "sidecar says discontinuous": bids(recording={"RecordingType": "discontinuous"}),
+        "sidecar says discontinuous": bids(recording={"RecordingType": "discontinuous"})
     },
     "epoched|continuous|seizure": {
-        "sidecar says epoched": bids(recording={"RecordingType": "epoched"}),
+        "sidecar says epoched": bids(recording={"RecordingType": "epoched"})
     },
     QUESTIONED: {
         "onset 12 s early": given(24, 24, 24),
@@ -258,7 +254,7 @@ TIMES: dict[str, dict[str, Prepare]] = {
     "found only those of others": {
         "marked onsets of another patient": with_table(
             "--onsets", "onsets.tsv", "patient\trun\tonset_s\nP9\tother\t36\n"
-        ),
+        )
     },
     "": {
         "gap after the seizure": gapped(68, 36.0),
@@ -362,7 +358,7 @@ LISTS: dict[str, dict[str, Prepare]] = {
     "electrodes|position|contact": {
         "electrodes of nobody": with_table(
             "--electrodes", "electrodes.tsv", "name\tx\ty\tz\nZZ1\t1\t2\t3\n"
-        ),
+        )
     },
     "": {
         "resection RB1..3": with_options("--resected", "RB1..3"),

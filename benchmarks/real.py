@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.seizure_features import auroc
+from benchmarks.timing import row
 from epilens.core.console import say
 from epilens.core.decisions import select_threshold
 from epilens.evaluation.execution import one_thread
@@ -87,31 +88,21 @@ def read(path: Path) -> Patients:
 def patients_of(table: pd.DataFrame) -> Patients:
     """The patients of a table of contact features, compared within each seizure."""
     patients = {}
-    for name, of in table.groupby("patient"):
-        runs = of.groupby("run")[list(FEATURES)]
-        compared = {
-            "z": runs.transform(lambda v: (v - v.mean()) / (v.std(ddof=0) or np.inf)),
-            "rank": runs.rank(pct=True),
-        }
-        means = {kind: values.groupby(of["channel"]).mean() for kind, values in compared.items()}
-        channels = means["z"].index.tolist()
-        is_soz = of.groupby("channel")["is_soz"].first().loc[channels].to_numpy(bool)
-        z, rank = (np.nan_to_num(means[kind].to_numpy()) for kind in ("z", "rank"))
-        seen = features_table(of[["run", "channel"]].join(compared["z"]), channels)
-        patients[str(name)] = Patient(channels, is_soz, z, rank, seen)
+    for name, part in table.groupby("patient"):
+        runs = part.groupby("run")[list(FEATURES)]
+        z = runs.transform(lambda v: (v - v.mean()) / (v.std(ddof=0) or np.inf))
+        means = [v.groupby(part["channel"]).mean() for v in (z, runs.rank(pct=True))]
+        channels = means[0].index.tolist()
+        is_soz = part.groupby("channel")["is_soz"].first().loc[channels].to_numpy(bool)
+        # z-scored, as they come in V²: to `compared`, which expects µV, some would have no spread.
+        by_run = (
+            z[part["run"] == run].set_axis(part.loc[part["run"] == run, "channel"])
+            for run in runs.groups
+        )
+        seizures = np.stack([run.reindex(channels).to_numpy(np.float64) for run in by_run])
+        own = (np.nan_to_num(mean.to_numpy()) for mean in means)
+        patients[str(name)] = Patient(channels, is_soz, *own, compared(tuple(channels), seizures))
     return patients
-
-
-def features_table(of: pd.DataFrame, channels: list[str]) -> ContactTable:
-    """A patient's z-scored features as a lens reads them.
-
-    z-scored, as they come in V²: to `relative`, which expects µV, some would have no spread.
-    """
-    runs = [
-        run.set_index("channel")[list(FEATURES)].reindex(channels).to_numpy(np.float64)
-        for _, run in of.groupby("run")
-    ]
-    return compared(tuple(channels), np.stack(runs))
 
 
 def single_feature(name: str) -> Fit:
@@ -182,68 +173,52 @@ def smoothing(patients: Patients, scores: Scores) -> ShaftPlan:
 
 def ledger_rows(method: str, patients: Patients, scores: Scores, threshold: float) -> pd.DataFrame:
     """Rows of a ledger."""
-    parts = [
-        pd.DataFrame(
-            {
-                "method": method,
-                "seed": 0,
-                "fold": 0,
-                "partition": "test",
-                "center": "real",
-                "patient": name,
-                "channel": patients[name].channels,
-                "is_ez": patients[name].is_soz,
-                "p_nez": p_nez,
-                "threshold": threshold,
-            }
-        )
-        for name, p_nez in scores.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+    parts = []
+    for name, p_nez in scores.items():
+        patient = patients[name]
+        channels = {"channel": patient.channels, "is_ez": patient.is_soz, "p_nez": p_nez}
+        parts.append(pd.DataFrame(channels).assign(patient=name))
+    cell = {"method": method, "seed": 0, "fold": 0, "partition": "test", "center": "real"}
+    return pd.concat(parts, ignore_index=True).assign(threshold=threshold, **cell)
 
 
 def judged(name: str, fit: Fit, learns: bool, teach: Patients, test: Patients) -> pd.DataFrame:
     """Test rows of one method, and of the same smoothed along shafts."""
-    inner = out_of_fold(fit, teach, learns)
-    scorer = fit(teach)
-    found = {patient: scorer(test[patient]) for patient in test}
-    plan = smoothing(teach, inner)
+    inner, scorer = out_of_fold(fit, teach, learns), fit(teach)
     parts = []
-    for suffix, weights in (("", WEIGHTS[0]), ("/shaft", plan)):
-        mixed = {n: smoothed(teach[n].channels, p, weights) for n, p in inner.items()}
-        labels = [teach[n].is_soz for n in mixed]
-        prevalence_tolerance = (
-            METHODS["lens"].prevalence_tolerance if name + suffix == "lens" else None
-        )
-        threshold, _ = select_threshold([*mixed.values()], labels, prevalence_tolerance)
-        tested = {n: smoothed(test[n].channels, p, weights) for n, p in found.items()}
+    for suffix, weights in (("", WEIGHTS[0]), ("/shaft", smoothing(teach, inner))):
+        mixed = [smoothed(teach[n].channels, p, weights) for n, p in inner.items()]
+        tolerance = METHODS["lens"].prevalence_tolerance if name + suffix == "lens" else None
+        threshold, _ = select_threshold(mixed, [teach[n].is_soz for n in inner], tolerance)
+        tested = {n: smoothed(p.channels, scorer(p), weights) for n, p in test.items()}
         parts.append(ledger_rows(name + suffix, test, tested, threshold))
     return pd.concat(parts)
 
 
 def ledger(fit: Patients, test: Patients | None) -> pd.DataFrame:
-    """Every row on every test patient."""
-    parts = []
-    todo = list(rows())
+    """Every row on every test patient; without any, each patient is tested by the others."""
+    parts, todo = [], list(rows())
+    splits = (
+        [(fit, test)]
+        if test is not None
+        else [
+            ({n: p for n, p in fit.items() if n != left_out}, {left_out: fit[left_out]})
+            for left_out in fit
+        ]
+    )
     for i, (name, method, learns) in enumerate(todo, 1):
         say(f"real: {name} ({i} of {len(todo)} rows)")
-        if test is not None:
-            parts.append(judged(name, method, learns, fit, test))
-            continue
-        for left_out in fit:
-            teach = {n: p for n, p in fit.items() if n != left_out}
-            parts.append(judged(name, method, learns, teach, {left_out: fit[left_out]}))
+        parts += [judged(name, method, learns, teach, tested) for teach, tested in splits]
     return pd.concat(parts, ignore_index=True)
 
 
 def single_features(patients: Patients) -> pd.DataFrame:
     """Mean AUROC of every feature alone."""
-    parts = [
-        ledger_rows(
-            f, patients, {n: single_feature(f)(patients)(p) for n, p in patients.items()}, 0.5
-        )
-        for f in FEATURES
-    ]
+    parts = []
+    for feature in FEATURES:
+        scorer = single_feature(feature)(patients)
+        scores = {name: scorer(patient) for name, patient in patients.items()}
+        parts.append(ledger_rows(feature, patients, scores, 0.5))
     return summarise(score(pd.concat(parts))).set_index("method")[["auroc", "ez_auprc"]]
 
 
@@ -287,22 +262,30 @@ def measure(*arguments: str) -> list[dict[str, Any]]:
         if asked.model and test is not None:
             tested = pd.concat([tested, of_model(asked.model, test)], ignore_index=True)
         scores = score(tested)
-    table = summarise(scores).set_index("method")
     print(f"\nReal patients ({len(test or fit)}); labels are clinicians' onset contacts\n")
-    columns = [f"{metric} − {REFERENCE} (95 %)" for metric in ("AUROC", "EZ-AUPRC")]
-    print(f"| row | AUROC | EZ-AUPRC | Macro-F1 | bias | {' | '.join(columns)} |")
+    out = print_methods(scores)
+    print_features(single_features(test or fit))
+    return out
+
+
+def print_methods(scores: pd.DataFrame) -> list[dict[str, Any]]:
+    """Methods with their metrics and their difference from the reference; rows of a benchmark."""
+    heads = [f"{metric} − {REFERENCE} (95 %)" for metric in ("AUROC", "EZ-AUPRC")]
+    print(f"| row | AUROC | EZ-AUPRC | Macro-F1 | bias | {' | '.join(heads)} |")
     print("|---|---|---|---|---|---|---|")
-    out = []
+    rows, table = [], summarise(scores).set_index("method")
     for name, line in table.sort_values("auroc", ascending=False).iterrows():
         against = (compare_scores(scores, str(name), REFERENCE, m) for m in ("auroc", "ez_auprc"))
         values = " | ".join(f"{line[m]:.3f}" for m in ("auroc", "ez_auprc", "macro_f1"))
         gains = " | ".join(f"{a.estimate:+.3f} ({a.low:+.3f} to {a.high:+.3f})" for a in against)
         print(f"| `{name}` | {values} | {line['ez_fraction_bias']:+.3f} | {gains} |")
-        out.append({"what": f"{name}: AUROC", "value": float(line["auroc"]), "unit": ""})
-        out.append({"what": f"{name}: EZ-AUPRC", "value": float(line["ez_auprc"]), "unit": ""})
-    alone = single_features(test or fit)
+        rows += [row(f"{name}: AUROC", line["auroc"], "")]
+        rows += [row(f"{name}: EZ-AUPRC", line["ez_auprc"], "")]
+    return rows
+
+
+def print_features(alone: pd.DataFrame) -> None:
     print("\n| feature alone, AUROC | mean | std | max |\n|---|---|---|---|")
     for base in dict.fromkeys(f.rsplit("_", 1)[0] for f in FEATURES):
         cells = [f"{alone.loc[f'{base}_{s}', 'auroc']:.2f}" for s in ("mean", "std", "max")]
         print(f"| {base} | {' | '.join(cells)} |")
-    return out

@@ -76,15 +76,9 @@ class Client:
         return sum(map(self.seconds, paths)) + self.screen(0, 10, PLAIN)
 
     def screen(self, start_s: float, seconds: float, settings: DisplaySettings) -> float:
-        query = {
-            "start": start_s,
-            "seconds": seconds,
-            "columns": 1100,
-            "montage": settings.montage,
-            "high": settings.high_hz or "",
-            "low": settings.low_hz or "",
-            "notch": settings.notch_hz or "",
-        }
+        query = {"start": start_s, "seconds": seconds, "columns": 1100}
+        query |= {"montage": settings.montage, "high": settings.high_hz or ""}
+        query |= {"low": settings.low_hz or "", "notch": settings.notch_hz or ""}
         return self.seconds(f"{self._file}/screen?{urlencode(query)}")
 
 

@@ -42,7 +42,7 @@ class Seizure:
     x: np.ndarray
     fs: float
     start_s: float
-    mains_hz: float
+    mains_hz: float | None
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,9 @@ def recorded() -> Iterator[Patient]:
 def _longer(before: np.ndarray, ictal: np.ndarray) -> Seizure:
     """Both pieces continued by reflection away from the onset."""
     more = round((LONGER_S - PIECE_S) * RECORDED_HZ)
-    whole = [
-        np.pad(before, ((0, 0), (more, 0)), mode="reflect"),
-        np.pad(ictal, ((0, 0), (0, more)), mode="reflect"),
-    ]
-    return Seizure(np.concatenate(whole, axis=1), RECORDED_HZ, -LONGER_S, MAINS_HZ)
+    widths = (before, ((0, 0), (more, 0))), (ictal, ((0, 0), (0, more)))
+    whole = np.concatenate([np.pad(x, width, mode="reflect") for x, width in widths], axis=1)
+    return Seizure(whole, RECORDED_HZ, -LONGER_S, MAINS_HZ)
 
 
 Change = Callable[[Seizure], Seizure]
@@ -113,13 +111,12 @@ def shifted(by_s: float) -> Change:
     return lambda seizure: replace(seizure, start_s=seizure.start_s - by_s)
 
 
-def unchanged(seizure: Seizure) -> Seizure:
-    """As recorded."""
-    return seizure
+def without_notch(seizure: Seizure) -> Seizure:
+    """Mains are not known."""
+    return replace(seizure, mains_hz=None)
 
 
 FILTERS = {
-    "no notch": PUBLISHED,
     "notch three times as wide (Q 10)": replace(PUBLISHED, notch_q=10.0),
     "notch half as wide (Q 60)": replace(PUBLISHED, notch_q=60.0),
     "band-pass of order 2": replace(PUBLISHED, order=2),
@@ -132,36 +129,31 @@ REFERENCES = {
 }
 ONSETS = {f"onset {by_s:+g} s": shifted(by_s) for by_s in (-5, -2, -1, 1, 2, 5)}
 RATES = {f"sampled at {fs} Hz": at_rate(float(fs)) for fs in (250, 500, 1000, 2000)}
+CHANGES = {"no notch": without_notch} | ONSETS | RATES
 DROPPED = "10 % of the contacts left out"
 
 
-def scores_of(
-    patient: Patient,
-    change: Change = unchanged,
-    prepared: Preparation = PUBLISHED,
-    notch: bool = True,
-) -> np.ndarray:
+def scores_of(patient: Patient, prepared: Preparation = PUBLISHED) -> np.ndarray:
     """EZ log odds of the contacts by the shipped model."""
-    values = []
-    for seizure in map(change, patient.seizures):
-        mains_hz = seizure.mains_hz if notch else None
-        values.append(contact_features(seizure.x, seizure.fs, seizure.start_s, mains_hz, prepared))
+    values = [
+        contact_features(s.x, s.fs, s.start_s, s.mains_hz, prepared) for s in patient.seizures
+    ]
     lens: Any = open_model("recorded")[0].parts["lens/features"]
     return lens.logit(compared(patient.channels, np.stack(values)))
 
 
+def changed(patient: Patient, change: Change) -> Patient:
+    """Every seizure changed."""
+    return replace(patient, seizures=tuple(map(change, patient.seizures)))
+
+
 def variants(patient: Patient, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Scores of every variant; NaN for contacts that are left out."""
-    out = {
-        name: scores_of(patient, prepared=how, notch=name != "no notch")
-        for name, how in (FILTERS | REFERENCES).items()
-    }
-    out |= {name: scores_of(patient, change) for name, change in (ONSETS | RATES).items()}
+    out = {name: scores_of(patient, how) for name, how in (FILTERS | REFERENCES).items()}
+    out |= {name: scores_of(changed(patient, how)) for name, how in CHANGES.items()}
     keep = np.sort(rng.permutation(len(patient.channels))[len(patient.channels) // 10 :])
-    fewer = Patient(
-        tuple(patient.channels[i] for i in keep),
-        tuple(replace(seizure, x=seizure.x[keep]) for seizure in patient.seizures),
-    )
+    fewer = changed(patient, lambda seizure: replace(seizure, x=seizure.x[keep]))
+    fewer = replace(fewer, channels=tuple(patient.channels[i] for i in keep))
     out[DROPPED] = np.full(len(patient.channels), np.nan)
     out[DROPPED][keep] = scores_of(fewer)
     return out
@@ -191,10 +183,8 @@ def measure(patients: str = "20") -> list[dict[str, Any]]:
             "simulated": compare(simulated(int(patients)), "simulated"),
             "recorded": compare(recorded(), "recorded"),
         }
-    print(
-        "\n| preparation | simulated: rank correlation | change of AUROC | recorded: rank "
-        "correlation |\n|---|---|---|---|"
-    )
+    heads = ("preparation", "simulated: rank correlation", "change of AUROC")
+    print(f"\n| {' | '.join(heads)} | recorded: rank correlation |\n|---|---|---|---|")
     rows, medians = [], {}
     for name, values in found["simulated"].items():
         ranks, changes = np.array(values).T
@@ -202,7 +192,7 @@ def measure(patients: str = "20") -> list[dict[str, Any]]:
         real = found["recorded"].get(name, [])
         shown = f"{np.median([rank for rank, _ in real]):.3f}" if real else "–"
         print(f"| {name} | {medians[name][0]:.3f} | {medians[name][1]:+.3f} | {shown} |")
-    for name in (*FILTERS, *RATES):
+    for name in ("no notch", *FILTERS, *RATES):
         rows.append(row(f"{name}: median rank correlation", medians[name][0], "", least=0.9))
     for name in ("onset -2 s", "onset -1 s", "onset +1 s", "onset +2 s"):
         rows.append(row(f"{name}: |change of AUROC|", abs(medians[name][1]), "", most=0.02))

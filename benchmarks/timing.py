@@ -1,4 +1,4 @@
-"""How long something takes beside something else."""
+"""How long something takes next to something else, and rows of results."""
 
 from __future__ import annotations
 
@@ -7,21 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 
-def best(work: Callable[[], object], repeats: int = 7) -> float:
-    """Shortest of several runs in seconds; the first run, which warms caches, is not counted."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def side_by_side(works: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
     """Shortest run of each, taken in turns so that a noisy moment meets all of them.
 
-    A turn is two runs: what ran before has taken the cache from the first.
+    A turn is two runs: what ran before has taken the cache from the first. The very first run,
+    which warms caches, does not count.
     """
     times = {name: float("inf") for name in works}
     for work in works.values():
@@ -33,6 +23,11 @@ def side_by_side(works: dict[str, Callable[[], object]], repeats: int = 7) -> di
                 work()
                 times[name] = min(times[name], time.perf_counter() - start)
     return times
+
+
+def best(work: Callable[[], object], repeats: int = 7) -> float:
+    """Shortest run of one."""
+    return side_by_side({"it": work}, repeats)["it"]
 
 
 def row(

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from epilens.cli.completion import completed
 from epilens.cli.options import (
     DatasetName,
     Jobs,
@@ -19,7 +18,9 @@ from epilens.cli.options import (
     OnsetFile,
     PlanFile,
     Roots,
+    argument,
     next_step,
+    option,
     settings_of,
     verb,
 )
@@ -27,12 +28,10 @@ from epilens.cli.options import (
 
 @verb("epilens demo", "epilens demo --out my-demo --jobs 4")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for all results of the demo.")] = Path(
-        "demo-output"
-    ),
+    out: Annotated[Path, option("Folder for all results of the demo.")] = Path("demo-output"),
     jobs: Jobs = 2,
     all_methods: Annotated[
-        bool, typer.Option("--all", help="Every method, and one center left out at a time.")
+        bool, option("Every method, and one center left out at a time.", "--all")
     ] = False,
 ) -> None:
     """Try everything once on a small simulated cohort.
@@ -49,12 +48,9 @@ def demo(
 
 @verb("epilens simulate cohort", "epilens simulate small --shape tiny --seed 7")
 def simulate(
-    out: Annotated[Path, typer.Argument(help="New folder, with one BIDS dataset per center.")],
-    shape: Annotated[
-        str,
-        typer.Option(help="tiny, demo or paper (80 patients).", autocompletion=completed("shapes")),
-    ] = "demo",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 0,
+    out: Annotated[Path, argument("New folder, with one BIDS dataset per center.")],
+    shape: Annotated[str, option("tiny, demo or paper (80 patients).", complete="shapes")] = "demo",
+    seed: Annotated[int, option("The same seed gives the same files.", min=0)] = 0,
     jobs: Jobs = 2,
 ) -> None:
     """Write a simulated multi-center cohort as BIDS datasets.
@@ -74,12 +70,10 @@ def simulate(
 @verb("epilens fetch hup hup-data", "epilens fetch hup hup-data --subject HUP060")
 def fetch(
     dataset: Annotated[
-        str, typer.Argument(help="A public dataset, e.g. hup (ds004100) or multisite (ds003029).")
+        str, argument("A public dataset, e.g. hup (ds004100) or multisite (ds003029).")
     ],
-    out: Annotated[Path, typer.Argument(help="Folder for the download.")],
-    subject: Annotated[
-        list[str] | None, typer.Option(help="Only this patient. Can be repeated.")
-    ] = None,
+    out: Annotated[Path, argument("Folder for the download.")],
+    subject: Annotated[list[str] | None, option("Only this patient. Can be repeated.")] = None,
 ) -> None:
     """Download a public dataset from OpenNeuro.
 
@@ -100,7 +94,7 @@ def cohort(
     labels: LabelFile = None,
     onsets: OnsetFile = None,
     audit: Annotated[
-        Path | None, typer.Option(help="Write every exclusion and note to this TSV file.")
+        Path | None, option("Write every exclusion and note to this TSV file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -136,7 +130,7 @@ def cohort(
 )
 def describe(
     roots: Roots,
-    out: Annotated[Path, typer.Option(help="Folder or URL for the cubes, one per patient.")],
+    out: Annotated[Path, option("Folder or URL for the cubes, one per patient.")],
     dataset: DatasetName = None,
     plan: PlanFile = None,
     labels: LabelFile = None,
@@ -185,13 +179,7 @@ def _report(summary: dict[str, Any]) -> None:
 
 @verb("epilens onset seizure.edf", "epilens onset my-bids/sub-01 --json")
 def onset(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Recordings, or folders of recordings.",
-        ),
-    ],
+    files: Annotated[list[Path], argument("Recordings, or folders of recordings.", "FILE...")],
     as_json: Json = False,
 ) -> None:
     """Suggest seizure onsets, and the contacts that began first.

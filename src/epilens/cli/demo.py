@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,8 @@ def run_demo(out: Path, jobs: int, all_methods: bool = False) -> Path:
     all_methods : every method, shortened where it takes long, and one center left out at a time.
     """
     cohort = claim_output(out, "a demo") / "cohort"
-    if _made_before(cohort):
+    facts = cohort / "simulation.json"
+    if facts.exists() and load_json(facts) == simulation_facts(SHAPE, SEED):
         say(f"using the simulated cohort in {cohort}")
     else:
         with progress("simulating a four-center cohort") as tick:
@@ -68,8 +70,7 @@ def run_demo(out: Path, jobs: int, all_methods: bool = False) -> Path:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
     print_cohort(cohort_summary(survey_cohort(cohort, "simulated")))
-    picture = _picture(described, out / "evidence.png")
-    say(f"first picture: {picture}")
+    say(f"first picture: {_picture(described, out / 'evidence.png')}")
     runtime = Runtime(out=out / "runs", jobs=jobs)
     folder = _scores(plan, described, runtime, zones)
     loco = _leave_center_out(plan, described, runtime) if all_methods else None
@@ -92,13 +93,10 @@ def _first_page(cohort: Path, zones: Mapping[str, frozenset[str]], out: Path) ->
 
 def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:
     """Patient → channels of the true onset zone, which only a simulation knows."""
-    zones: dict[str, set[str]] = {}
-    for path in sorted(cohort.glob("*/derivatives/simulation-truth/truth.tsv")):
-        for row in read_table(path).to_dict("records"):
-            zones.setdefault(row["patient"], set()).update(
-                {row["channel"]} if row["is_onset"] == "1" else ()
-            )
-    return {patient: frozenset(channels) for patient, channels in zones.items()}
+    paths = sorted(cohort.glob("*/derivatives/simulation-truth/truth.tsv"))
+    truth = pd.concat([read_table(path) for path in paths])
+    onset = truth["channel"].where(truth["is_onset"] == "1")
+    return {str(p): frozenset(part.dropna()) for p, part in onset.groupby(truth["patient"])}
 
 
 def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, jobs: int) -> None:
@@ -135,21 +133,12 @@ def _annotated(cube: xr.Dataset) -> frozenset[str]:
 def _shipped_predictions(described: Cohort) -> Iterator[tuple[str, pd.DataFrame]]:
     """Patient, and the shipped model's predictions, of patients that have contact features."""
     model = open_model(DEFAULT)
+    cell = {"method": SHIPPED, "seed": 0, "fold": "none", "partition": "test"}
     for name in described:
         patient = open_patient(described.path(name), "features")
         if features_shown(patient).any():
-            yield (
-                name,
-                model.predict(patient).assign(
-                    method=SHIPPED,
-                    seed=0,
-                    fold="none",
-                    partition="test",
-                    patient=name,
-                    center=patient.attrs["center"],
-                    threshold=model.threshold,
-                ),
-            )
+            about = cell | {"patient": name, "center": patient.attrs["center"]}
+            yield name, model.predict(patient).assign(threshold=model.threshold, **about)
 
 
 def shipped_scores(described: Cohort) -> pd.DataFrame:
@@ -247,20 +236,12 @@ def _summary(table: pd.DataFrame, below: frozenset[str], true_auroc: float) -> s
     )
 
 
-def _chosen(cohort: Cohort) -> str:
-    """The first patient by name whose dataset states a resection, with two or more seizures."""
-    for name, cube in cohort.items():
-        if cube.sizes["seizure"] > 1 and "is_resected" in cube and cube["is_resected"].any():
-            return name
-    return next(iter(cohort))
-
-
 def _picture(cohort: Cohort, path: Path) -> Path:
-    """Z-Δ of two descriptors in the first seizure of one patient, channels × time, EZ marked."""
-    figure = evidence_figure(cohort[_chosen(cohort)], ("line_length", "log_high_gamma_power"))
-    return save_png(figure, path)
+    """Z-Δ of two descriptors in the first seizure of one patient, channels × time, EZ marked.
 
-
-def _made_before(cohort: Path) -> bool:
-    marker = cohort / "simulation.json"
-    return marker.exists() and load_json(marker) == simulation_facts(SHAPE, SEED)
+    The first patient by name whose dataset states a resection, with two or more seizures.
+    """
+    several = (cube for cube in cohort.values() if cube.sizes["seizure"] > 1)
+    resected = (cube for cube in several if "is_resected" in cube and cube["is_resected"].any())
+    cube = next(chain(resected, cohort.values()))
+    return save_png(evidence_figure(cube, ("line_length", "log_high_gamma_power")), path)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from epilens.cli.completion import completed
 from epilens.cli.options import (
     Cubes,
     CubesOfRun,
@@ -18,7 +17,9 @@ from epilens.cli.options import (
     OnCluster,
     PlanName,
     RunFolder,
+    argument,
     next_step,
+    option,
     verb,
 )
 
@@ -27,14 +28,9 @@ from epilens.cli.options import (
 def run(
     plan: PlanName,
     cubes: Cubes,
-    out: Annotated[Path, typer.Option(help="Folder or URL; the run is written to OUT/PLAN.")] = (
-        Path("runs")
-    ),
+    out: Annotated[Path, option("Folder or URL; the run is written to OUT/PLAN.")] = (Path("runs")),
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this method. Can be repeated.", autocompletion=completed("methods")
-        ),
+        list[str] | None, option("Only this method. Can be repeated.", complete="methods")
     ] = None,
     jobs: Jobs = 1,
     cluster: OnCluster = "",
@@ -70,10 +66,7 @@ def _after_quick_test(cubes: Path | None) -> None:
 
 
 @verb("epilens score runs/paper", "epilens score runs/paper --json")
-def score(
-    folder: RunFolder,
-    as_json: Json = False,
-) -> None:
+def score(folder: RunFolder, as_json: Json = False) -> None:
     """Show the metrics of a run, mean and SD over seeds."""
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
@@ -99,26 +92,13 @@ def score(
 )
 def compare(
     folder: RunFolder,
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            help="A method of the run, e.g. your own.",
-            autocompletion=completed("methods"),
-        ),
-    ],
-    b: Annotated[
-        str,
-        typer.Argument(
-            metavar="B", help="Another one, e.g. cdel.", autocompletion=completed("methods")
-        ),
-    ],
+    a: Annotated[str, argument("A method of the run, e.g. your own.", "A", complete="methods")],
+    b: Annotated[str, argument("Another one, e.g. cdel.", "B", complete="methods")],
     metric: Annotated[
-        list[str] | None,
-        typer.Option(help="E.g. auroc. Can be repeated. Default: five main metrics."),
+        list[str] | None, option("E.g. auroc. Can be repeated. Default: five main metrics.")
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the differences into this PNG or SVG file.")
+        Path | None, option("Draw the differences into this PNG or SVG file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -146,12 +126,7 @@ def compare(
 
 @verb("epilens analyse main runs/paper", "epilens analyse cohort runs/paper --cubes cubes --json")
 def analyse(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="A name of `epilens list analyses`.", autocompletion=completed("analyses")
-        ),
-    ],
+    name: Annotated[str, argument("A name of `epilens list analyses`.", complete="analyses")],
     folder: RunFolder,
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
@@ -184,7 +159,7 @@ def analyse(
 )
 def reproduce(
     folder: RunFolder,
-    out: Annotated[Path, typer.Option(help="Folder or URL for tables, figures, index.html.")],
+    out: Annotated[Path, option("Folder or URL for tables, figures, index.html.")],
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
     cluster: OnCluster = "",
@@ -213,7 +188,7 @@ def reproduce(
 )
 def report(
     folder: RunFolder,
-    out: Annotated[str, typer.Option(help="HTML file to write.")],
+    out: Annotated[str, option("HTML file to write.")],
     cubes: CubesOfRun = None,
     loco: LocoRun = None,
 ) -> None:

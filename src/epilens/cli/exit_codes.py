@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
-from epilens.cli.help import with_colour, write_examples
+from epilens.cli.help import WithExamples
 from epilens.core.errors import EpilensError
 from epilens.core.extras import explain_import_error
 from epilens.io.os_errors import explain_os_error
@@ -32,16 +32,8 @@ class OutputClosed(Exception):
     """The reader of our output has stopped reading."""
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(WithExamples, TyperGroup):
     """The verbs of the command line; exit codes are decided here, not by the option parser."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples."""
-        write_examples(self.epilog, formatter)
-
-    def get_help(self, ctx: Any) -> str:
-        """The help, with colour if the user has not forbidden it."""
-        return with_colour(super().get_help(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""

@@ -12,28 +12,29 @@ from typer.core import TyperCommand
 _HEADING = re.compile(r"^(Usage|Arguments|Options|Commands|Examples):", re.MULTILINE)
 
 
-class HelpCommand(TyperCommand):
-    """A verb whose help ends with examples; its epilog has one per line."""
+class WithExamples:
+    """Help that ends with examples, one per line of the epilog, and has coloured headings."""
+
+    epilog: str | None
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples under their heading."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {example}\n" for example in self.epilog.splitlines()))
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, with colour if the user has not forbidden it."""
+        return with_colour(super().get_help(ctx))  # ty: ignore
+
+
+class HelpCommand(WithExamples, TyperCommand):
+    """A verb; its help has names of values in place of Python types."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         for parameter in self.params:
             _hide_type(parameter)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples."""
-        write_examples(self.epilog, formatter)
-
-    def get_help(self, ctx: Any) -> str:
-        """The help, with colour if the user has not forbidden it."""
-        return with_colour(super().get_help(ctx))
-
-
-def write_examples(epilog: str | None, formatter: Any) -> None:
-    """Write examples, one per line, under their heading."""
-    if epilog:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"  {example}\n" for example in epilog.splitlines()))
 
 
 def with_colour(text: str) -> str:

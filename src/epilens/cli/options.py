@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import epilens
-from epilens.cli.completion import completed
 from epilens.cli.exit_codes import CommandGroup
 from epilens.cli.help import HelpCommand
 
@@ -47,65 +46,84 @@ def verb(
     return group.command(name, cls=HelpCommand, epilog="\n".join(examples), **settings)
 
 
-Roots = Annotated[
-    list[Path],
-    typer.Argument(metavar="ROOT...", help="BIDS datasets, or folders with BIDS datasets."),
-]
+def option(text: str, *names: str, complete: str = "", **settings: Any) -> Any:
+    """An option with its help; `complete` is the kind of names that a shell completes."""
+    return typer.Option(*names, help=text, autocompletion=_completion(complete), **settings)
+
+
+def argument(text: str, metavar: str | None = None, complete: str = "") -> Any:
+    """An argument with its help, name in it, and completion."""
+    return typer.Argument(help=text, metavar=metavar, autocompletion=_completion(complete))
+
+
+def _completion(kind: str) -> Callable[[str], list[str]] | None:
+    """Names of a kind that start with the typed text."""
+
+    def names(incomplete: str) -> list[str]:
+        return [name for name in _candidates(kind, incomplete) if name.startswith(incomplete)]
+
+    return names if kind else None
+
+
+def _candidates(kind: str, incomplete: str) -> Iterable[str]:
+    """Names of a kind of `epilens list`, or of `kinds`, `plans` or `shapes`."""
+    if kind == "plans":  # with TOML files: a shell that receives names does not list files
+        from epilens.plan import shipped_plans
+
+        folder = Path(incomplete if incomplete.endswith("/") else Path(incomplete).parent)
+        return [*shipped_plans(), *sorted(str(path) for path in folder.glob("*.toml"))]
+    if kind == "shapes":
+        from epilens.simulation.shapes import SHAPES
+
+        return SHAPES
+    from epilens.report.listings import LISTINGS
+
+    return LISTINGS if kind == "kinds" else [str(row[0]) for row in LISTINGS[kind]()[1]]
+
+
+Roots = Annotated[list[Path], argument("BIDS datasets, or folders with BIDS datasets.", "ROOT...")]
 DatasetName = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "A name of `epilens list datasets`. Default: recognised from the files.",
         "--dataset",
-        help="A name of `epilens list datasets`. Default: recognised from the files.",
-        autocompletion=completed("datasets"),
+        complete="datasets",
     ),
 ]
 PlanFile = Annotated[
     Path | None,
-    typer.Option(
-        "--plan",
-        help="TOML file, or a name of `epilens list plans`. Default: paper.",
-        autocompletion=completed("plans"),
+    option(
+        "TOML file, or a name of `epilens list plans`. Default: paper.", "--plan", complete="plans"
     ),
 ]
 PlanName = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PLAN",
-        help="TOML file, or a name of `epilens list plans`.",
-        autocompletion=completed("plans"),
-    ),
+    Path, argument("TOML file, or a name of `epilens list plans`.", "PLAN", complete="plans")
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option("--labels", help="CSV file with the columns patient, channel, is_ez.")
+    Path | None, option("CSV file with the columns patient, channel, is_ez.", "--labels")
 ]
 OnsetFile = Annotated[
-    Path | None, typer.Option("--onsets", help="TSV file with the columns patient, run, onset_s.")
+    Path | None, option("TSV file with the columns patient, run, onset_s.", "--onsets")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of parallel processes.")]
+Json = Annotated[bool, option("Print JSON instead of tables.", "--json")]
+Jobs = Annotated[int, option("Number of parallel processes.", min=1)]
 OnCluster = Annotated[
     str,
-    typer.Option(
-        "--cluster",
-        help="Compute on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.",
+    option(
+        "Compute on local:N, tcp://HOST:PORT (Dask), slurm:FILE, pbs:FILE or sge:FILE.", "--cluster"
     ),
 ]
 Keep = Annotated[
-    list[str] | None,
-    typer.Option(help="PATIENT:CHANNEL to use although the checks of its signal exclude it."),
+    list[str] | None, option("PATIENT:CHANNEL to use although the checks of its signal exclude it.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing model.")]
-RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder or URL written by `epilens run`.")
-]
-Cubes = Annotated[Path, typer.Option(help="Folder or URL written by `epilens describe`.")]
+Force = Annotated[bool, option("Replace an existing model.", "--force")]
+RunFolder = Annotated[Path, argument("Folder or URL written by `epilens run`.", "RUN")]
+Cubes = Annotated[Path, option("Folder or URL written by `epilens describe`.")]
 CubesOfRun = Annotated[
-    Path | None,
-    typer.Option("--cubes", help="Cubes of the run. Default: their place at the time of the run."),
+    Path | None, option("Cubes of the run. Default: their place at the time of the run.", "--cubes")
 ]
 LocoRun = Annotated[
-    Path | None,
-    typer.Option("--loco", help="Leave-one-center-out run. Default: the one next to RUN."),
+    Path | None, option("Leave-one-center-out run. Default: the one next to RUN.", "--loco")
 ]
 
 
@@ -117,9 +135,7 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def _epilens(
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the Python traceback of an error.")
-    ] = False,
+    debug: Annotated[bool, option("Show the Python traceback of an error.", "--debug")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),

@@ -16,8 +16,10 @@ from epilens.cli.options import (
     OnCluster,
     PlanFile,
     PlanName,
+    argument,
     model_app,
     next_step,
+    option,
     settings_of,
     verb,
 )
@@ -30,8 +32,8 @@ from epilens.cli.options import (
 def train(
     plan: PlanName,
     cubes: Cubes,
-    out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
-    method: Annotated[str, typer.Option(help="lens, or cdel (the paper's networks).")] = "lens",
+    out: Annotated[Path, option("New folder or URL for the model.")],
+    method: Annotated[str, option("lens, or cdel (the paper's networks).")] = "lens",
     jobs: Jobs = 1,
     force: Force = False,
     cluster: OnCluster = "",
@@ -68,62 +70,50 @@ def train(
 def localize(
     given: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[MODEL|METHOD] RECORDING...",
-            help="A model (folder, URL or name) or a method that needs no training, then "
+        argument(
+            "A model (folder, URL or name) or a method that needs no training, then "
             "recordings: files, BIDS runs, or a patient's BIDS folder. Default: model recorded.",
+            "[MODEL|METHOD] RECORDING...",
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder or URL for pages and tables; it can contain many patients.")
+        Path, option("Folder or URL for pages and tables; it can contain many patients.")
     ],
     onset: Annotated[
-        list[str] | None,
-        typer.Option(help="Seconds from the start of the file. Repeat it for every file."),
+        list[str] | None, option("Seconds from the start of the file. Repeat it for every file.")
     ] = None,
     onsets: Annotated[
-        Path | None,
-        typer.Option(help="TSV file with the columns patient, run, onset_s (from a review)."),
+        Path | None, option("TSV file with the columns patient, run, onset_s (from a review).")
     ] = None,
     electrodes: Annotated[
-        Path | None,
-        typer.Option(help="Positions of contacts: BIDS, 3D Slicer, iELVis, Brainstorm or CSV."),
+        Path | None, option("Positions of contacts: BIDS, 3D Slicer, iELVis, Brainstorm or CSV.")
     ] = None,
-    space: Annotated[
-        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152, LPS.")
-    ] = "",
+    space: Annotated[str, option("Coordinate system of --electrodes, e.g. MNI152, LPS.")] = "",
     patient: Annotated[
-        str,
-        typer.Option(help="Code of the patient (letters and digits), if the files contain none."),
+        str, option("Code of the patient (letters and digits), if the files contain none.")
     ] = "",
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Channel to exclude, e.g. RK12, or a TSV file of channels (from a review)."
-        ),
+        option("Channel to exclude, e.g. RK12, or a TSV file of channels (from a review)."),
     ] = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(help="Channel to use even if the signal checks exclude it."),
+        list[str] | None, option("Channel to use even if the signal checks exclude it.")
     ] = None,
     resected: Annotated[
-        str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
+        str, option("Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
     compare: Annotated[
-        list[str] | None,
-        typer.Option(help="Another model or method to compare with. Can be repeated."),
+        list[str] | None, option("Another model or method to compare with. Can be repeated.")
     ] = None,
     plan: PlanFile = None,
     force_descriptors: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Allow descriptors that the model was not trained on; adds a caution.",
             "--force-descriptors",
-            help="Allow descriptors that the model was not trained on; adds a caution.",
         ),
     ] = False,
-    pdf: Annotated[
-        bool, typer.Option("--pdf", help="Also write a PDF of the page (needs Chromium).")
-    ] = False,
+    pdf: Annotated[bool, option("Also write a PDF of the page (needs Chromium).", "--pdf")] = False,
 ) -> None:
     """Rank the contacts of one new patient.
 
@@ -137,12 +127,7 @@ def localize(
     from epilens.io.remote import writable
     from epilens.io.urls import join
     from epilens.localization import Request
-    from epilens.report.localized import (
-        read_onset_list,
-        read_resection,
-        run_localize,
-        split_source,
-    )
+    from epilens.report.localized import read_onset_list, read_resection, run_localize, split_source
     from epilens.report.marked import marked_recordings, split_names
 
     source, recordings = split_source(given)
@@ -176,20 +161,20 @@ def localize(
 )
 def bids(
     ctx: typer.Context,
-    bids_dir: Annotated[Path, typer.Argument(metavar="BIDS_DIR", help="One BIDS dataset.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the derivative.")],
-    level: Annotated[str, typer.Argument(metavar="LEVEL", help="participant or group.")],
+    bids_dir: Annotated[Path, argument("One BIDS dataset.", "BIDS_DIR")],
+    out: Annotated[Path, argument("Folder for the derivative.", "OUT")],
+    level: Annotated[str, argument("participant or group.", "LEVEL")],
     participant_label: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Only these patients, e.g. 01 02 or 01,02.",
             "--participant-label",
             "--participant_label",
-            help="Only these patients, e.g. 01 02 or 01,02.",
         ),
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="Model folder or URL.")] = None,
+    model: Annotated[Path | None, option("Model folder or URL.")] = None,
     method: Annotated[
-        str, typer.Option(help="A method that needs no training. Default: the model recorded.")
+        str, option("A method that needs no training. Default: the model recorded.")
     ] = "",
     keep: Keep = None,
     jobs: Jobs = 1,
@@ -217,14 +202,10 @@ def bids(
 
 @verb("epilens view localized", "epilens view localized --port 8000")
 def view(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder written by `epilens localize`.")
-    ],
+    folder: Annotated[Path, argument("Folder written by `epilens localize`.", "DIR")],
     port: Annotated[
         int,
-        typer.Option(
-            min=0, max=65535, help="Port of the server. Default: any free one.", show_default=False
-        ),
+        option("Port of the server. Default: any free one.", min=0, max=65535, show_default=False),
     ] = 0,
 ) -> None:
     """Show the pages of many patients in a browser.
@@ -242,36 +223,30 @@ def view(
 )
 def review(
     given: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATIENT...", help="Recordings, or BIDS patients and datasets."),
+        list[Path], argument("Recordings, or BIDS patients and datasets.", "PATIENT...")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for marks, runs and readings.")],
-    patient: Annotated[str, typer.Option(help="Code of a patient whose files contain none.")] = "",
+    out: Annotated[Path, option("Folder for marks, runs and readings.")],
+    patient: Annotated[str, option("Code of a patient whose files contain none.")] = "",
     model: Annotated[
-        list[Path] | None, typer.Option(help="A model, or a folder of models. Can be repeated.")
+        list[Path] | None, option("A model, or a folder of models. Can be repeated.")
     ] = None,
     electrodes: Annotated[
-        Path | None,
-        typer.Option(help="TSV or CSV file with name, x, y, z of one patient's contacts."),
+        Path | None, option("TSV or CSV file with name, x, y, z of one patient's contacts.")
     ] = None,
-    space: Annotated[
-        str, typer.Option(help="Coordinate system of --electrodes, e.g. MNI152.")
-    ] = "",
+    space: Annotated[str, option("Coordinate system of --electrodes, e.g. MNI152.")] = "",
     resected: Annotated[
-        str, typer.Option(help="Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
+        str, option("Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
     blind: Annotated[
         Literal["second", "all", "none"],
-        typer.Option(
-            help="Readers who mark before they see a ranking: those after the first signature "
+        option(
+            "Readers who mark before they see a ranking: those after the first signature "
             "(second), all or none."
         ),
     ] = "second",
     port: Annotated[
         int,
-        typer.Option(
-            min=0, max=65535, help="Port of the server. Default: any free one.", show_default=False
-        ),
+        option("Port of the server. Default: any free one.", min=0, max=65535, show_default=False),
     ] = 0,
 ) -> None:
     """Look at traces, mark onsets, run, read and sign in a browser.
@@ -293,8 +268,7 @@ def review(
 @verb("epilens model list", "epilens model list my-models --json", name="list", group=model_app)
 def model_list(
     folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Folders with models. Default: this one."),
+        list[Path] | None, argument("Folders with models. Default: this one.", "[FOLDER]...")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -307,9 +281,7 @@ def model_list(
 
 @verb("epilens model show recorded", "epilens model show my-model", name="show", group=model_app)
 def model_show(
-    path: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Folder, URL or name of a model, e.g. recorded.")
-    ],
+    path: Annotated[Path, argument("Folder, URL or name of a model, e.g. recorded.", "MODEL")],
 ) -> None:
     """Check a model's files and print its card."""
     from epilens.networks.card import card
@@ -329,12 +301,9 @@ def model_show(
 )
 def model_import(
     checkpoints: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="CHECKPOINT...", help="Checkpoints of the authors' code (.pt files)."
-        ),
+        list[Path], argument("Checkpoints of the authors' code (.pt files).", "CHECKPOINT...")
     ],
-    out: Annotated[Path, typer.Option(help="New folder or URL for the model.")],
+    out: Annotated[Path, option("New folder or URL for the model.")],
     force: Force = False,
 ) -> None:
     """Convert checkpoints of the authors' code into a model.

@@ -8,8 +8,16 @@ from typing import Annotated
 
 import typer
 
-from epilens.cli.completion import completed
-from epilens.cli.options import DatasetName, Json, PlanName, next_step, plan_app, verb
+from epilens.cli.options import (
+    DatasetName,
+    Json,
+    PlanName,
+    argument,
+    next_step,
+    option,
+    plan_app,
+    verb,
+)
 from epilens.core.errors import EpilensError, PlanError, did_you_mean
 
 
@@ -17,11 +25,7 @@ from epilens.core.errors import EpilensError, PlanError, did_you_mean
 def list_(
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="KIND",
-            help="analyses, datasets, descriptors, methods or plans.",
-            autocompletion=completed("kinds"),
-        ),
+        argument("analyses, datasets, descriptors, methods or plans.", "KIND", complete="kinds"),
     ],
     as_json: Json = False,
 ) -> None:
@@ -45,12 +49,9 @@ def list_(
 
 @verb("epilens cache", "epilens cache --clear")
 def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Remove copies that no command is using.")
-    ] = False,
+    clear: Annotated[bool, option("Remove copies that no command is using.", "--clear")] = False,
     force: Annotated[
-        bool,
-        typer.Option("--force", help="With --clear: also remove results that were not uploaded."),
+        bool, option("With --clear: also remove results that were not uploaded.", "--force")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -82,9 +83,7 @@ def cache(
 @verb(
     "epilens plan init my.toml", "epilens plan init studies/lens.toml", name="init", group=plan_app
 )
-def plan_init(
-    out: Annotated[Path, typer.Argument(help="New TOML file.")],
-) -> None:
+def plan_init(out: Annotated[Path, argument("New TOML file.")]) -> None:
     """Write the paper's plan with an explanation of every field."""
     from epilens.io.atomic import write_atomically
     from epilens.plan import Plan
@@ -102,10 +101,7 @@ def plan_init(
     name="check",
     group=plan_app,
 )
-def plan_check(
-    path: PlanName,
-    dataset: DatasetName = None,
-) -> None:
+def plan_check(path: PlanName, dataset: DatasetName = None) -> None:
     """Check a plan and print its digest.
 
     Methods, descriptors and the dataset must exist; see `epilens list`.
@@ -126,15 +122,9 @@ def plan_check(
 
 
 @verb(
-    "epilens plan diff paper my.toml",
-    "epilens plan diff paper public",
-    name="diff",
-    group=plan_app,
+    "epilens plan diff paper my.toml", "epilens plan diff paper public", name="diff", group=plan_app
 )
-def plan_diff(
-    first: PlanName,
-    second: PlanName,
-) -> None:
+def plan_diff(first: PlanName, second: PlanName) -> None:
     """Show the fields in which two plans differ."""
     from epilens.core.console import print_table, say
     from epilens.plan import Plan

@@ -226,34 +226,30 @@ class ObjectStore:
 
     def _explain(self, error: Exception) -> str:
         kind = type(error).__name__
-        if "Credential" in kind or "Profile" in kind or "Token" in kind:
+        if re.search("Credential|Profile|Token", kind):
             return (
                 f"{self.url}: expected credentials in the environment, found none that can be used "
                 f"({kind}). Set them as for other programs, e.g. AWS_PROFILE, or AWS_ACCESS_KEY_ID "
                 "and AWS_SECRET_ACCESS_KEY."
             )
-        if isinstance(error, PermissionError):
-            return (
-                f"{self.url}: expected permission to use the store, found none. Check the "
-                "credentials in the environment, and what they allow."
-            )
-        if isinstance(error, FileNotFoundError):
-            return (
-                f"{self.url}: expected a bucket or folder that exists, found none. Check the "
-                "address, or create it."
-            )
-        if isinstance(error, NotImplementedError):
-            return (
-                f"{self.url}: expected a store that can be written, found one that can only be "
-                "read. Give another address."
-            )
+        for reason, text in _REASONS.items():
+            if isinstance(error, reason):
+                return f"{self.url}: expected {text}"
         is_local = self.url.startswith(("file://", "local://"))
-        if is_local and (explanation := explain_os_error(error, self.url)):
-            return explanation
-        return (
+        return (is_local and explain_os_error(error, self.url)) or (
             f"{self.url}: expected a store that answers, found none ({kind}). Check the address "
             f"and the network, {_RERUN}."
         )
+
+
+_REASONS: dict[type[Exception], str] = {
+    PermissionError: "permission to use the store, found none. Check the credentials in the "
+    "environment, and what they allow.",
+    FileNotFoundError: "a bucket or folder that exists, found none. Check the address, or create "
+    "it.",
+    NotImplementedError: "a store that can be written, found one that can only be read. Give "
+    "another address.",
+}
 
 
 class _ConflictError(Exception):

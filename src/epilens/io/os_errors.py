@@ -15,32 +15,21 @@ from epilens.core.errors import StorageError
 
 _RERUN = "then run the same command again: what was finished is kept"
 _EXPLANATIONS = {
-    (
-        errno.ENOSPC,
-        errno.EDQUOT,
-    ): f"expected room on the disk, found none left. Make room, {_RERUN}",
-    (
-        errno.EROFS,
-        errno.EACCES,
-        errno.EPERM,
-        errno.ENOTDIR,
-        errno.EISDIR,
-        errno.EEXIST,
-        errno.ELOOP,
-    ): ("expected a place that can be written, found: {reason}. Give another path"),
-    (errno.ENAMETOOLONG,): "expected a name that the disk can store, found one that is too long. "
-    "Give a shorter path",
-    (errno.EFBIG,): "expected to be allowed files of this size, found a limit (`ulimit -f`). Raise "
-    f"it, {_RERUN}",
-    (errno.EMFILE, errno.ENFILE): "expected to be allowed more open files, found a limit (`ulimit "
-    f"-n`). Raise it or use fewer --jobs, {_RERUN}",
-    (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV): (
-        f"expected a disk that answers, found: {{reason}}. Check the disk or network, {_RERUN}"
-    ),
-    (errno.ENOMEM,): "expected enough memory, found too little. Close other programs or use fewer "
-    f"--jobs, {_RERUN}",
+    "ENOSPC EDQUOT": f"expected room on the disk, found none left. Make room, {_RERUN}",
+    "EROFS EACCES EPERM ENOTDIR EISDIR EEXIST ELOOP": "expected a place that can be written, "
+    "found: {reason}. Give another path",
+    "ENAMETOOLONG": "expected a name that the disk can store, found one that is too long. Give a "
+    "shorter path",
+    "EFBIG": "expected to be allowed files of this size, found a limit (`ulimit -f`). Raise it, "
+    + _RERUN,
+    "EMFILE ENFILE": "expected to be allowed more open files, found a limit (`ulimit -n`). Raise "
+    f"it or use fewer --jobs, {_RERUN}",
+    "EIO ESTALE ENXIO ENODEV": "expected a disk that answers, found: {reason}. Check the disk or "
+    f"network, {_RERUN}",
+    "ENOMEM": "expected enough memory, found too little. Close other programs or use fewer --jobs, "
+    + _RERUN,
 }
-_BY_CODE = {code: text for codes, text in _EXPLANATIONS.items() for code in codes}
+_BY_CODE = {getattr(errno, n): text for names, text in _EXPLANATIONS.items() for n in names.split()}
 
 
 def explain_os_error(error: BaseException, who: str | Path = "") -> str | None:
@@ -58,7 +47,7 @@ def explain_os_error(error: BaseException, who: str | Path = "") -> str | None:
         code: int | None = errno.ENOMEM
     else:
         code = error.errno if isinstance(error, OSError) else None
-    if code not in _BY_CODE:
+    if code is None or code not in _BY_CODE:
         return None
     who = who or getattr(error, "filename", None) or "epilens"
     return f"{who}: {_BY_CODE[code].format(reason=os.strerror(code))}."

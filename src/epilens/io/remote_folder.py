@@ -225,13 +225,10 @@ class RemoteFolder:
     def _record_path(self, name: str) -> Path:
         return self.base / _VERSIONS / f"{name}.json"
 
-    def _recorded(self) -> Iterator[str]:
+    def _recorded(self) -> list[str]:
         top = self.base / _VERSIONS
-        for place, _, names in os.walk(top):
-            for name in names:
-                path = Path(place) / name
-                if name.endswith(".json"):
-                    yield path.relative_to(top).as_posix().removesuffix(".json")
+        records = (path.relative_to(top).as_posix() for path in top.rglob("*.json"))
+        return [name.removesuffix(".json") for name in records]
 
     @property
     def size(self) -> int:
