@@ -160,4 +160,4 @@ def test_files_of_which_none_can_be_read_are_refused(tmp_path, capsys):
         (tmp_path / name).write_bytes(b"0       not a recording")
     code, _, err = run(capsys, "onset", tmp_path)
     assert code == 2
-    assert "found 2 files of which none can be read" in err
+    assert "found 2 files, none of which can be read" in err

@@ -84,9 +84,9 @@ def _check(run: Run, a: str, b: str, metrics: Sequence[str]) -> None:
     if missing := [name for name in (a, b) if name not in run.methods]:
         only = " ".join(f"--only {name}" for name in missing)
         raise LedgerError(
-            f"compare: expected {' and '.join(missing)} among the {len(run.methods)} methods of "
-            f"{run.folder}, found no such. {did_you_mean(missing[0], run.methods)} Or add it with "
-            f"`epilens run {run.folder}/plan.toml --cubes CUBES --out {run.folder.parent} {only}`."
+            f"compare: expected {' and '.join(missing)} in {run.folder}, found "
+            f"{len(run.methods)} other methods. {did_you_mean(missing[0], run.methods)} Or add it "
+            f"with `epilens run {run.folder}/plan.toml --cubes CUBES --out {run.folder.parent} {only}`."
         )
 
 

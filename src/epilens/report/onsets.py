@@ -65,7 +65,7 @@ def file_onsets(
         onsets.append(FileOnsets(file, source.duration_s, candidates, source.notes))
     if not onsets:
         raise DataError(
-            f"onset: expected recordings, found {len(files)} files of which none can be read. The "
+            f"onset: expected recordings, found {len(files)} files, none of which can be read. The "
             f"first: {unreadable[0][1]}"
         )
     return FolderOnsets(tuple(onsets), tuple(unreadable))
