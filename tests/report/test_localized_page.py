@@ -20,13 +20,12 @@ from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 from epilens.core.errors import DataError, OnsetError
 from epilens.evidence.signals import signal_of
 from epilens.io.delimited import to_tsv
-from epilens.localization import Request
+from epilens.localization import Request, anatomy
 from epilens.localization.certainty import Caution
-from epilens.report import brain, payload, traces
+from epilens.report import payload, traces
 from epilens.report.bids_text import cell
 from epilens.report.derivative import as_tsv, sidecar, write_derivative
-from epilens.report.localized import read_onset_list, read_resection, run_localize
-from epilens.report.marked import split_names
+from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
 
@@ -212,11 +211,11 @@ def test_the_brain_is_drawn_only_where_it_fits(text, monkeypatch):
     assert vertices[0, :, 0].mean() < 0 < vertices[1, :, 0].mean()
     faces = np.frombuffer(base64.b64decode(tree["faces"]), np.uint16)
     assert faces.max() == 10241
-    moved = brain.pial_surface("MNI152Lin")[0].astype(int) - brain.pial_surface("fsaverage")[0]
+    moved = anatomy.pial_surface("MNI152Lin")[0].astype(int) - anatomy.pial_surface("fsaverage")[0]
     assert 0 < np.abs(moved).max() < 600  # less than 6 mm
     other = usual().cube.assign_attrs(space="ACPC")
     assert "template" in payload.payload(replace(usual(), cube=other))["brain"]["why"]
-    monkeypatch.setattr(brain, "find_spec", lambda name: None)
+    monkeypatch.setattr(anatomy, "find_spec", lambda name: None)
     assert "nilearn is not installed" in payload.payload(usual())["brain"]["why"]
     assert "no contact has a position" in data_of(page(hostile()))["brain"]["why"]
 

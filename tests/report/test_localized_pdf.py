@@ -11,13 +11,13 @@ from localized_patients import hostile, usual
 
 from epilens.data.positions import Positions
 from epilens.report import localized as verb
-from epilens.report import pdf
+from epilens.report import page as on_paper
 from epilens.report.localize import localize
 from epilens.report.page import page, write_report
 from epilens.testing import make_recording
 
 chromium = pytest.mark.skipif(
-    pdf.find_browser() is None,
+    on_paper.find_browser() is None,
     reason="no Chromium is installed (Debian: apt-get install chromium)",
 )
 
@@ -45,7 +45,7 @@ def sheets(path):
 
 @chromium
 def test_sixty_contacts_need_at_most_five_sheets(tmp_path):
-    printed = pdf.write_pdf(write_report(sixty(), tmp_path))
+    printed = on_paper.write_pdf(write_report(sixty(), tmp_path))
     assert printed == tmp_path / "sub-60.pdf"
     assert 2 <= sheets(printed) <= 5
 
@@ -60,15 +60,15 @@ def test_every_sheet_says_who_when_and_what_it_is_not():
 
 
 def test_nothing_leaves_a_string_of_the_style():
-    rules = pdf.sheet_rules('"; } </style><b>\\', "2026-11-17", "EpiLENS")
+    rules = on_paper.sheet_rules('"; } </style><b>\\', "2026-11-17", "EpiLENS")
     assert "<" not in rules
     assert rules.count('"') % 2 == 0
     assert "\\22 \\3b  \\7d  \\3c " in rules
 
 
 def test_without_a_browser_one_sentence_tells_how_to_print(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
-    assert pdf.write_pdf(tmp_path / "sub-1.html") is None
+    monkeypatch.setattr(on_paper, "BROWSERS", ("no-such-browser",))
+    assert on_paper.write_pdf(tmp_path / "sub-1.html") is None
     assert "open the page in a browser and print it on A4" in capfd.readouterr().err
 
 
@@ -76,8 +76,8 @@ def test_a_browser_that_fails_is_told_and_leaves_nothing(tmp_path, monkeypatch, 
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(pdf, "BROWSERS", (str(broken),))
-    assert pdf.write_pdf(tmp_path / "sub-1.html") is None
+    monkeypatch.setattr(on_paper, "BROWSERS", (str(broken),))
+    assert on_paper.write_pdf(tmp_path / "sub-1.html") is None
     assert "wrote none (exit code 3)" in capfd.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["broken"]
 
@@ -85,7 +85,7 @@ def test_a_browser_that_fails_is_told_and_leaves_nothing(tmp_path, monkeypatch, 
 def test_the_verb_prints_where_it_is_asked_to(tmp_path, monkeypatch):
     asked, found = [], hostile()
     monkeypatch.setattr("epilens.localization.result.assemble", lambda request, tick: found)
-    monkeypatch.setattr("epilens.report.pdf.write_pdf", asked.append)
+    monkeypatch.setattr("epilens.report.page.write_pdf", asked.append)
     verb.run_localize(verb.Request([]), tmp_path / "a", pdf=True)
     verb.run_localize(verb.Request([]), tmp_path / "b")
     assert asked == [tmp_path / "a" / "sub-Hostile.html"]

@@ -16,8 +16,7 @@ from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.plan import Plan, Runtime
-from epilens.report.reproduction import reproduce
-from epilens.report.reproduction_page import write_page
+from epilens.report.reproduction import reproduce, write_page
 from epilens.report.run_analyses import paper_order, run_all
 from epilens.testing import make_cohort
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from epilens.core.errors import DataError
-from epilens.report.localized import split_source
-from epilens.report.marked import split_names
+from epilens.report.localized import split_names, split_source
 
 
 def test_a_method_or_a_model_comes_first(tmp_path):

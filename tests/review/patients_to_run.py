@@ -9,8 +9,7 @@ from tempfile import mkdtemp
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
-from epilens.localization.rankers import Ranker
-from epilens.localization.run_spec import make_run_spec
+from epilens.localization.run_spec import Ranker, make_run_spec
 from epilens.review.mark_store import MarkStore
 from epilens.review.marks import PatientMarks
 from epilens.review.service import Service

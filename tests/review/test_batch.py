@@ -11,7 +11,7 @@ import pytest
 from patients_to_run import METHOD, a_spec, plain_files
 
 from epilens.core.errors import DataError
-from epilens.review.batch import PatientBatch, PatientSource
+from epilens.review.batch import PatientBatch
 from epilens.review.jobs import RunProcesses
 from epilens.review.runs import PatientRuns
 
@@ -40,8 +40,9 @@ def make_batch(folder, jobs, broken=()):
             raise DataError(f"{code}: expected a recording, found none. Mark one.")
         return a_spec(ranker=choice)
 
-    source = PatientSource(lambda c: PatientRuns(folder / c / "runs", c), order)
-    return PatientBatch(folder / "batch.json", source, jobs)
+    return PatientBatch(
+        folder / "batch.json", lambda c: PatientRuns(folder / c / "runs", c), order, jobs
+    )
 
 
 def go(batch, patients=PATIENTS):
@@ -61,12 +62,8 @@ def test_a_failed_patient_is_a_row_and_the_batch_goes_on(tmp_path):
 
 def test_a_defect_of_one_patient_is_its_row(tmp_path):
     batch = make_batch(tmp_path, Counting())
-    source = batch.source
-
-    def order(code, choice):
-        return source.make_spec(code, choice) if code == "sub-B" else {}[code]
-
-    batch.source = PatientSource(source.runs, order)
+    make_spec = batch.make_spec
+    batch.make_spec = lambda code, choice: make_spec(code, choice) if code == "sub-B" else {}[code]
     assert go(batch, PATIENTS[:2]) == [("sub-A", "failed"), ("sub-B", "done")]
     assert "KeyError" in batch.rows[0].problem
 
@@ -84,8 +81,9 @@ def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
     def order(code, choice):
         return a_spec(onset_s=500.0)
 
-    source = PatientSource(lambda c: PatientRuns(tmp_path / c, c), order)
-    batch = PatientBatch(tmp_path / "batch.json", source, Counting())
+    batch = PatientBatch(
+        tmp_path / "batch.json", lambda c: PatientRuns(tmp_path / c, c), order, Counting()
+    )
     assert go(batch, ["sub-A"]) == [("sub-A", "failed")]
     assert "500" in batch.rows[0].problem
 

@@ -10,7 +10,7 @@ from recordings_to_review import FS, NAMES, write_edf
 from epilens.core.errors import DataError
 from epilens.data.discovery import plain_file
 from epilens.review.display import DisplaySettings, decimate, montage_rows, render_screen
-from epilens.review.overview import Overview
+from epilens.review.recording_cache import Overview
 from epilens.review.signals import open_file
 
 
@@ -163,7 +163,7 @@ def test_the_overview_is_line_length_of_the_whole_file(opened, whole):
 
 
 def test_the_overview_of_a_long_file_is_coarse_first(opened, monkeypatch):
-    monkeypatch.setattr("epilens.review.overview._MAX_BUCKETS", 9)
+    monkeypatch.setattr("epilens.review.recording_cache._MAX_BUCKETS", 9)
     overview = Overview(opened)
     pieces = list(overview._pieces())
     assert [bucket for bucket, _, _ in pieces[:9]] == list(range(9))

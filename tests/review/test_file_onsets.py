@@ -8,8 +8,7 @@ import pytest
 from new_patients import write_edf
 
 from epilens.data.discovery import cases_of
-from epilens.localization.rankers import Ranker
-from epilens.localization.run_spec import make_run_spec
+from epilens.localization.run_spec import Ranker, make_run_spec
 from epilens.review.file_onsets import annotated_onset, onset_to_json
 from epilens.review.marks import PatientMarks
 from epilens.review.runs import PatientRuns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import threading
 
@@ -250,7 +251,7 @@ def test_the_page_gets_verdicts_but_no_notes_and_no_markup(readings):
     assert "<b>" not in text
     assert "secret" not in text
     assert "EF" not in text  # a draft is nobody's business
-    assert "Cohen's κ 0.00 (3 of 4 contacts the same)" in text
+    assert "Cohen's κ 0.00 (3 of 4 contacts the same)" in html.unescape(text)
 
 
 def test_files_beside_the_page_are_written(readings, tmp_path):

@@ -16,11 +16,17 @@ from patients_to_run import METHOD, a_spec, case, plain_files
 
 from epilens.core.errors import DataError
 from epilens.data.onset import Onset
-from epilens.localization.rankers import find_ranker, list_rankers
-from epilens.localization.run_spec import RecordingOnsets, RunInputs, RunSpec, make_run_spec
+from epilens.localization.run_spec import (
+    RecordingOnsets,
+    RunInputs,
+    RunSpec,
+    find_ranker,
+    list_rankers,
+    make_run_spec,
+)
 from epilens.review.jobs import RunProcesses
 from epilens.review.marks import PatientMarks
-from epilens.review.runs import PatientRuns, RunProgress, describe_differences
+from epilens.review.runs import PatientRuns, RunState, describe_differences
 from epilens.review.worker import work
 
 
@@ -78,7 +84,7 @@ def test_processes_share_no_number_either(runs):
 
 def test_states_come_from_the_files(runs):
     run = runs.begin(INPUTS)
-    run.report_progress(RunProgress(note="scoring", done=2, total=5))
+    run.report_progress(RunState(note="scoring", done=2, total=5))
     assert (run.state.kind, run.state.note, run.state.done, run.state.total) == (
         *("running", "scoring"),
         *(2, 5),

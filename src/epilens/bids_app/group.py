@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from epilens.bids_app.participants import ParticipantRecord, left_out, write_left_out
 from epilens.core.errors import DataError
-from epilens.io.atomic import write_atomically
+from epilens.core.html_repr import as_text
+from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output
 from epilens.report.bids_text import DISCLAIMER
 from epilens.report.derivative import KIND
 from epilens.report.index_page import STYLE, index_page, list_reports, read_summary
-from epilens.report.markup import as_text
 
 TABLE = "group_participants"
 _COLUMNS = {
@@ -39,7 +38,7 @@ def summarise(out: Path) -> Path:
     write_atomically(out / f"{TABLE}.tsv", to_tsv(list(_COLUMNS), rows))
     described = {name: {"Description": text} for name, text in _COLUMNS.items()}
     tree = {"Description": f"Localized patients. {DISCLAIMER}", **described}
-    write_atomically(out / f"{TABLE}.json", json.dumps(tree, indent=1) + "\n")
+    write_atomically(out / f"{TABLE}.json", json_text(tree))
     write_left_out(out)
     style = f"<style>{STYLE.read_text(encoding='utf-8')}h2 {{ font-size: 1.15rem; }}</style>"
     page = index_page(out, style, _left_out_table(left_out(out)))

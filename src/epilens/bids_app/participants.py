@@ -8,7 +8,6 @@ work in one OUT at the same time, each on its own patients, as batch systems do.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import traceback
 from collections.abc import Generator, Sequence
@@ -25,12 +24,18 @@ from epilens.data.discovery import cases_of
 from epilens.data.kept_contacts import kept_of
 from epilens.data.sidecars import BidsTree, datasets_in
 from epilens.data.tables import natural
-from epilens.io.atomic import load_json, write_atomically
+from epilens.io.atomic import json_text, load_json, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
 from epilens.localization import DEFAULT
-from epilens.localization.rankers import Ranker, list_rankers, model_ranker
-from epilens.localization.run_spec import PatientFacts, RunSpec, make_run_spec
+from epilens.localization.run_spec import (
+    PatientFacts,
+    Ranker,
+    RunSpec,
+    list_rankers,
+    make_run_spec,
+    model_ranker,
+)
 from epilens.plan import Runtime
 from epilens.report.derivative import files_of, remove_results, write_dataset_files
 
@@ -152,8 +157,7 @@ class LocalizeParticipant(Job[ParticipantRecord]):
         """Write the record; after a failure, remove the result of an earlier command."""
         if record.kind == "failed" and (earlier := self.record) and earlier.kind == "done":
             remove_results(self.patient, self.out)
-        text = json.dumps(asdict(record), ensure_ascii=False) + "\n"
-        write_atomically(self._record_file, text)
+        write_atomically(self._record_file, json_text(asdict(record)))
         return record
 
 

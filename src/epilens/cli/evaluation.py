@@ -195,7 +195,7 @@ def report(
     """Write only the page of `epilens reproduce`, as one file."""
     from epilens.core.console import progress
     from epilens.evaluation.run import open_run
-    from epilens.report.reproduction_page import check_page, write_page
+    from epilens.report.reproduction import check_page, write_page
     from epilens.report.run_analyses import run_all
 
     page = check_page(out)

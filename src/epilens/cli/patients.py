@@ -127,8 +127,14 @@ def localize(
     from epilens.io.remote import writable
     from epilens.io.urls import join
     from epilens.localization import Request
-    from epilens.report.localized import read_onset_list, read_resection, run_localize, split_source
-    from epilens.report.marked import marked_recordings, split_names
+    from epilens.report.localized import (
+        marked_recordings,
+        read_onset_list,
+        read_resection,
+        run_localize,
+        split_names,
+        split_source,
+    )
 
     source, recordings = split_source(given)
     if onsets and onset:

@@ -33,11 +33,11 @@ def card(
     >>> "<b>" in card("A <b>", {}), "A &lt;b&gt;" in card("A <b>", {})
     (False, True)
     """
-    line = " · ".join(f"{_text(name)}: <b>{_text(value)}</b>" for name, value in facts.items())
-    parts = [f"<strong>{_text(title)}</strong>", f"<div>{line}</div>" if line else "", picture]
+    line = " · ".join(f"{as_text(name)}: <b>{as_text(value)}</b>" for name, value in facts.items())
+    parts = [f"<strong>{as_text(title)}</strong>", f"<div>{line}</div>" if line else "", picture]
     if table is not None and len(table):
         parts.append(_table(table))
-    parts += [f"<div><small>{_text(note)}</small></div>" for note in notes]
+    parts += [f"<div><small>{as_text(note)}</small></div>" for note in notes]
     return f'<div class="epilens">{"".join(parts)}</div>'
 
 
@@ -54,14 +54,14 @@ def bars(values: Sequence[float], title: str) -> str:
     wide = max(1, len(values)) * width
     return (
         f'<div><svg role="img" width="{wide}" height="{height}" viewBox="0 0 {wide} {height}">'
-        f"<title>{_text(title)}</title>{drawn}</svg><br><small>{_text(title)}</small></div>"
+        f"<title>{as_text(title)}</title>{drawn}</svg><br><small>{as_text(title)}</small></div>"
     )
 
 
 def _table(table: pd.DataFrame) -> str:
-    heads = "".join(f"<th>{_text(name)}</th>" for name in table.columns)
+    heads = "".join(f"<th>{as_text(name)}</th>" for name in table.columns)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{_text(_short(cell))}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td>{as_text(_short(cell))}</td>' for cell in row)}</tr>"
         for row in table.head(SHOWN).itertuples(index=False)
     )
     more = len(table) - SHOWN
@@ -75,5 +75,6 @@ def _short(cell: Any) -> Any:
     return "–" if cell is None else cell
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Text for markup, whatever it contains."""
     return html.escape(visible(value))

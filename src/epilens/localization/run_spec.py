@@ -1,13 +1,14 @@
-"""Specification of an analysis of one patient: its inputs, and where the files and the model are.
+"""Specification of an analysis of one patient: its inputs, its files, and what ranks the contacts.
 
 The review and the BIDS App make it; the digest of its inputs says whether a result can be kept.
+Contacts are ranked by a model in a known folder or by a training-free method.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from pydantic import (
     model_serializer,
 )
 
-from epilens.core.errors import DataError
+from epilens.core.errors import DataError, ModelError
 from epilens.core.provenance import code_digest, digest_of
 from epilens.core.redaction import hide_paths
 from epilens.data.discovery import Case, TraceFile
@@ -28,9 +29,75 @@ from epilens.data.exclusions import Exclusions, with_reasons
 from epilens.data.onset import Onset
 from epilens.io.documents import Document
 from epilens.io.safe_read import check_regular, read_bytes
-from epilens.localization import DEFAULT, Request
-from epilens.localization.rankers import Ranker
-from epilens.networks.model import model_folder
+from epilens.localization import DEFAULT, FALLBACK, Request
+from epilens.methods import METHODS
+from epilens.networks.model import model_folder, models_in, read_model_json
+from epilens.plan import SHAFT
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """A method or model that can rank contacts."""
+
+    id: str
+    """Sent by the browser: a method's name, or `model-` and a digest of the folder."""
+    title: str
+    kind: str
+    """`method` or `model`."""
+    source: str
+    """Argument of `localize`: the name of a method, or the folder of a model."""
+    problem: str = ""
+    """Why it cannot be used."""
+    default: bool = False
+
+
+SHIPPED = Ranker(DEFAULT, "model of recorded patients (comes with EpiLENS)", "model", "", "", True)
+"""The default of `localize`, which uses another method where a recording is too short."""
+
+
+def list_rankers(folders: Iterable[str | Path] = ()) -> tuple[Ranker, ...]:
+    """Return the shipped model, models in these folders, then the training-free methods."""
+    models = [model_ranker(folder) for folder in models_in(folders)]
+    return (SHIPPED, *models, *_methods())
+
+
+def find_ranker(rankers: Sequence[Ranker], identity: object) -> Ranker:
+    """Return the method or model of this id; nothing else that was sent becomes a path."""
+    for ranker in rankers:
+        if ranker.id == identity and not ranker.problem:
+            return ranker
+    raise DataError(
+        f"run: expected one of the methods and models in the list, found "
+        f"{str(identity)[:60]!r}. Reload the page."
+    )
+
+
+def _methods() -> list[Ranker]:
+    rows = [METHODS[FALLBACK], *(row for row in METHODS.values() if row.training_free)]
+    return [
+        Ranker(
+            row.name,
+            row.title,
+            "method",
+            row.name,
+            f"needs the package {row.missing()}" if row.missing() else "",
+        )
+        for row in rows
+        if row.name.removesuffix(SHAFT) != "random"
+    ]
+
+
+def model_ranker(folder: Path) -> Ranker:
+    """Return the choice of a model in a folder."""
+    identity = f"model-{hashlib.sha256(str(folder).encode(errors='replace')).hexdigest()[:12]}"
+    ranker = Ranker(identity, f"model {folder.name}", "model", str(folder))
+    try:
+        about = read_model_json(folder).get("about", {})
+    except ModelError:
+        return replace(ranker, problem="its model.json cannot be used")
+    if isinstance(about, dict) and about.get("simulated"):
+        return replace(ranker, title=f"{ranker.title} (trained on simulated patients)")
+    return ranker
 
 
 def _as_onset(value: Any) -> Any:

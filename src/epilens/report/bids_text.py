@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
+
+from epilens.io.atomic import json_text
 
 DISCLAIMER = "Research use only. Not for diagnosis, not for treatment decisions."
 
@@ -26,4 +27,4 @@ def cell(value: Any) -> str:
 
 def as_json(tree: Any) -> bytes:
     """Indented JSON, as every file of the derivative has it."""
-    return (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode()
+    return json_text(tree).encode()

@@ -9,11 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from epilens.core.errors import DataError
-from epilens.core.html_repr import SIMULATED
+from epilens.core.html_repr import SIMULATED, as_text
 from epilens.data.contacts import short_names
 from epilens.data.tables import natural
 from epilens.report.bids_text import DISCLAIMER
-from epilens.report.markup import as_text
 
 STYLE = files("epilens.report") / "app.css"
 """Style of the index and of the review's pages."""
@@ -107,10 +106,9 @@ def _read_summary(folder: Path, name: str) -> PatientSummary:
 
 
 def _read_inside(folder: Path, path: Path) -> str:
-    """Return the text of a regular file inside the folder."""
+    """Return the text of a small regular file inside the folder."""
     real = path.resolve()
-    if not real.is_file() or not real.is_relative_to(folder.resolve()):
-        raise DataError(f"{path.name}: expected a file in this folder, found none. Restore it.")
-    if real.stat().st_size > _LARGEST_SIDECAR:
-        raise DataError(f"{path.name}: expected a small file, found a large one. Restore it.")
+    inside = real.is_file() and real.is_relative_to(folder.resolve())
+    if not inside or real.stat().st_size > _LARGEST_SIDECAR:
+        raise DataError(f"{path.name}: expected a small file in this folder, found none.")
     return real.read_text(encoding="utf-8")

@@ -1,13 +1,19 @@
-"""Text and data that go into a page without ever becoming markup or code."""
+"""Data that go into a page without ever becoming markup or code, and its policy."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from epilens.core.console import visible
+import numpy as np
+from numpy.typing import NDArray
+
+INVALID = -128
+"""Code of a missing value in an array of int8."""
 
 
 def policy(script: str, style: str) -> str:
@@ -22,17 +28,6 @@ def policy(script: str, style: str) -> str:
     )
 
 
-def as_text(text: str) -> str:
-    """Text for markup."""
-    return (
-        visible(text)
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-    )
-
-
 def as_data(tree: Any) -> str:
     r"""JSON that cannot leave its script element.
 
@@ -43,3 +38,17 @@ def as_data(tree: Any) -> str:
     """
     text = json.dumps(tree, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def base64_of(values: NDArray[Any]) -> str:
+    """Bytes of an array, little-endian."""
+    little = values.astype(values.dtype.newbyteorder("<"))
+    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
+
+
+def fill(template: str, pieces: Mapping[str, str]) -> str:
+    """A template with its placeholders, such as `{{TITLE}}`, replaced in one pass.
+
+    Nothing inside a piece is read as a placeholder.
+    """
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda match: pieces[match[1]], template)

@@ -9,7 +9,6 @@ from typing import Any
 
 from epilens.core.console import print_table, progress, say
 from epilens.core.errors import DataError
-from epilens.core.progress import Progress
 from epilens.data.chunked_reader import open_contacts
 from epilens.data.contacts import short_names
 from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
@@ -33,10 +32,10 @@ class FolderOnsets:
     unreadable: tuple[tuple[Path, str], ...] = ()
 
 
-def file_onsets(
-    files: Sequence[Path], tick: Progress, named: Collection[Path] = ()
-) -> FolderOnsets:
-    """Candidates of every file; one that cannot be read is listed, and the others are read.
+def find_onsets(files: Sequence[Path], named: Collection[Path] = ()) -> FolderOnsets:
+    """Candidates of every file, with progress and the warnings of readers on stderr.
+
+    A file that cannot be read is listed, and the others are read.
 
     Parameters
     ----------
@@ -51,34 +50,28 @@ def file_onsets(
     """
     onsets: list[FileOnsets] = []
     unreadable: list[tuple[Path, str]] = []
-    for file in named:
-        open_contacts(file)
-    for file in files:
-        try:
-            source = open_contacts(file)
-            candidates = candidates_of(source, tick)
-        except DataError as error:
-            if file in named:
-                raise
-            unreadable.append((file, str(error)))
-            continue
-        onsets.append(FileOnsets(file, source.duration_s, candidates, source.notes))
+    with progress("reading") as tick:
+        for file in named:
+            open_contacts(file)
+        for file in files:
+            try:
+                source = open_contacts(file)
+                candidates = candidates_of(source, tick)
+            except DataError as error:
+                if file in named:
+                    raise
+                unreadable.append((file, str(error)))
+                continue
+            onsets.append(FileOnsets(file, source.duration_s, candidates, source.notes))
     if not onsets:
         raise DataError(
             f"onset: expected recordings, found {len(files)} files, none of which can be read. The "
             f"first: {unreadable[0][1]}"
         )
-    return FolderOnsets(tuple(onsets), tuple(unreadable))
-
-
-def find_onsets(files: Sequence[Path], named: Collection[Path] = ()) -> FolderOnsets:
-    """The same with progress, the warnings of readers and unreadable files on stderr."""
-    with progress("reading") as tick:
-        onsets = file_onsets(files, tick, named)
-    for onset in onsets.files:
+    for onset in onsets:
         for note in onset.notes:
             say(f"{onset.file.name}: {note}")
-    return onsets
+    return FolderOnsets(tuple(onsets), tuple(unreadable))
 
 
 def onsets_json(onsets: FolderOnsets) -> dict[str, Any]:

@@ -10,14 +10,13 @@ import epilens
 from epilens.core.console import visible
 from epilens.core.glossary import PATIENT_TERMS, explain
 from epilens.data.contacts import short_names
-from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like
+from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like, pial_surface
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.maps import TimeMap
 from epilens.localization.narrative import VIEW_WORDS
 from epilens.localization.result import Localization
 from epilens.localization.run_metadata import SeizureFacts
-from epilens.report.array_encoding import INVALID, base64_of
-from epilens.report.brain import pial_surface
+from epilens.report.markup import INVALID, base64_of
 from epilens.report.traces import traces
 
 LARGEST_Z = 60.0

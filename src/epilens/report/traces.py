@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from epilens.core.types import Floats
 from epilens.evidence.signals import signal_of
 from epilens.localization.result import Localization
-from epilens.report.array_encoding import INVALID, base64_of
+from epilens.report.markup import INVALID, base64_of
 
 FROM_S, TO_S = -10.0, 20.0
 MOST_BYTES = 3_600_000

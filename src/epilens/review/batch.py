@@ -6,7 +6,6 @@ fails is a row with its reason, and the batch goes on.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,9 +16,8 @@ from typing import Any
 from epilens.compute.jobs import Job, run_jobs
 from epilens.compute.local import use_executor
 from epilens.core.errors import DataError, EpilensError
-from epilens.io.atomic import load_json, write_atomically
-from epilens.localization.rankers import Ranker
-from epilens.localization.run_spec import RunSpec
+from epilens.io.atomic import json_text, load_json, write_atomically
+from epilens.localization.run_spec import Ranker, RunSpec
 from epilens.review.jobs import RunProcesses
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
@@ -38,14 +36,6 @@ class BatchRow:
 
 
 @dataclass(frozen=True)
-class PatientSource:
-    """Where a batch gets a patient's runs and the specification of a new one."""
-
-    runs: Callable[[str], PatientRuns]
-    make_spec: Callable[[str, Ranker], RunSpec]
-
-
-@dataclass(frozen=True)
 class RankPatient(Job[BatchRow]):
     """One patient of a batch: its process is started, and waited for."""
 
@@ -61,21 +51,16 @@ class RankPatient(Job[BatchRow]):
     @cached_property
     def spec(self) -> RunSpec:
         """Recordings, marks and ranker."""
-        return self.batch.source.make_spec(self.patient, self.ranker)
+        return self.batch.make_spec(self.patient, self.ranker)
 
     @property
     def key(self) -> str:
         """Digest of the files, marks, ranker and code."""
         return self.spec.inputs.key
 
-    @property
-    def runs(self) -> PatientRuns:
-        """All runs of the patient."""
-        return self.batch.source.runs(self.patient)
-
     def finished(self) -> BatchRow | None:
         """The last run with the same key; one that is still running is waited for."""
-        run = self.runs.find_same(self.key)
+        run = self.batch.runs(self.patient).find_same(self.key)
         if run is None or _wait_until_over(run).kind != "done":
             return None
         return BatchRow(self.patient, "kept", run.number)
@@ -114,10 +99,19 @@ class _StoppedError(Exception):
 
 
 class PatientBatch:
-    """The batch of a review; one at a time."""
+    """The batch of a review; one at a time.
 
-    def __init__(self, path: Path, source: PatientSource, processes: RunProcesses):
-        self._path, self.source, self._processes = path, source, processes
+    `runs` returns the runs of a patient, `make_spec` the specification of a new one.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        runs: Callable[[str], PatientRuns],
+        make_spec: Callable[[str, Ranker], RunSpec],
+        processes: RunProcesses,
+    ):
+        self._path, self.runs, self.make_spec, self._processes = path, runs, make_spec, processes
         self._lock, self._halt = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
         self._choice, self._rows = _read(path)
@@ -182,7 +176,7 @@ class PatientBatch:
             pass
         if self._halt.is_set():
             raise _StoppedError
-        run = self._processes.start(job.runs, job.spec)
+        run = self._processes.start(self.runs(job.patient), job.spec)
         self._set(BatchRow(job.patient, "running", run.number))
         self._processes.wait(run)
         return run
@@ -195,7 +189,7 @@ class PatientBatch:
     def _save(self) -> None:
         rows = [asdict(row) for row in self._rows.values()]
         tree = {"choice": self._choice, "rows": rows}
-        write_atomically(self._path, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+        write_atomically(self._path, json_text(tree))
 
 
 def _wait_until_over(run: ReviewRun) -> RunState:

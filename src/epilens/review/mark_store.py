@@ -8,7 +8,6 @@ only. A damaged `review.json` is reported for its patient and blocks no other.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ from typing import Any
 
 from epilens.core.errors import DataError, StorageError
 from epilens.data.tables import natural, read_json, read_text
-from epilens.io.atomic import replace_file, write_atomically
+from epilens.io.atomic import json_text, replace_file, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.report.bids_text import cell
 from epilens.review.errors import ConflictError
@@ -82,7 +81,7 @@ class MarkStore:
             marks = PatientMarks.from_json(changed, "marks", "Mark it again.")
             rows = self._onset_rows | {code: _onset_rows(code, marks)}
             path = self._review_file(code)
-            text = json.dumps(marks.to_json(), indent=1, allow_nan=False) + "\n"
+            text = json_text(marks.to_json())
             tables = _changed(self._channel_table(code), _channel_text(marks))
             tables |= _changed(self._onset_table, _onset_text(rows))
             try:

@@ -5,17 +5,16 @@ Notes are in `readings.json` only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import epilens
+from epilens.core.html_repr import as_text
 from epilens.data.contacts import short_names
-from epilens.io.atomic import write_atomically
+from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.report.bids_text import DISCLAIMER, cell
-from epilens.report.markup import as_text
 from epilens.review.agreement import Agreement, measure_agreement
 from epilens.review.reading_store import ReadingStore
 from epilens.review.readings import VERDICTS, Reading, plans_of_run, verdicts_of_run
@@ -79,9 +78,7 @@ def write_readings(folder: Path, store: ReadingStore, run: int, contacts: Sequen
     """Write `readings.json` and `readings.tsv` next to the page of a run."""
     for _ in range(3):  # again, if another reader signed in the meantime
         before = store.last_signed()
-        tree = to_json(store, run, contacts)
-        text = json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(folder / "readings.json", text)
+        write_atomically(folder / "readings.json", json_text(to_json(store, run, contacts)))
         write_atomically(folder / "readings.tsv", to_table(store, run, contacts))
         if store.last_signed() == before:
             break

@@ -6,14 +6,13 @@ stays as it was signed; an amendment is a new version after it.
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from epilens.core.errors import ReadingError, StorageError
-from epilens.io.atomic import write_new
+from epilens.io.atomic import json_text, write_new
 from epilens.review.errors import ConflictError
 from epilens.review.readings import Judgement, Reading, parse_initials
 
@@ -126,7 +125,7 @@ class ReadingStore:
         return self._load(reader, last) if last else None
 
     def _append(self, reading: Reading) -> Reading:
-        text = json.dumps(reading.to_json(), indent=1, ensure_ascii=False) + "\n"
+        text = json_text(reading.to_json())
         path = self._path(reading.reader, reading.revision)
         if not write_new(path, text):
             raise _conflict(reading.reader, reading.revision, reading.revision - 1)

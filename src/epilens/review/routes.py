@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import ReadingError
+from epilens.io.atomic import json_text
 from epilens.review import reading_export
 from epilens.review.errors import NotFoundError
 from epilens.review.readings import parse_initials
@@ -113,8 +113,7 @@ def _export(service: Service, request: Request) -> Response:
             "reading first."
         )
     if name == "readings.json":
-        tree = reading_export.to_json(store, run.number, contacts)
-        text = json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
+        text = json_text(reading_export.to_json(store, run.number, contacts))
     elif name == "readings.tsv":
         text = reading_export.to_table(store, run.number, contacts)
     else:

@@ -8,7 +8,6 @@ because these can contain the name of a person.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ import epilens
 from epilens.core.errors import DataError
 from epilens.data.contacts import short_names
 from epilens.data.onset import Onset
-from epilens.io.atomic import load_json, write_atomically, write_new
+from epilens.io.atomic import json_text, load_json, write_atomically, write_new
 from epilens.io.documents import Document
 from epilens.localization.run_spec import RunInputs
 from epilens.review.comparison import Ranking
@@ -43,29 +42,15 @@ class RunRecord(Document):
     inputs: RunInputs = Field(alias="asked")
 
 
-class RunProgress(Document):
-    """Content of `progress.json`."""
+class RunState(Document):
+    """State of a run: content of `progress.json` while it runs, and of `failed.json`."""
 
+    kind: Literal["running", "done", "failed", "interrupted"] = "running"
     note: str = ""
     done: int = 0
     total: int = 0
-
-
-class RunFailure(Document):
-    """Content of `failed.json`."""
-
     problem: str = ""
     """Why the run failed, in one sentence."""
-
-
-class RunState(Document):
-    """State of a run: progress while it runs, and the reason of a failure."""
-
-    kind: Literal["running", "done", "failed", "interrupted"]
-    note: str = ""
-    done: int = 0
-    total: int = 0
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,13 +80,13 @@ class ReviewRun:
         """State of the run, from its files alone."""
         if (self.folder / "ranking.json").exists():
             return RunState(kind="done")
-        failure = RunFailure.read_or_none(self.folder / "failed.json")
+        failure = RunState.read_or_none(self.folder / "failed.json")
         if failure is not None:
-            return RunState(kind="failed", problem=failure.problem)
+            return failure.model_copy(update={"kind": "failed"})
         path = self.folder / "progress.json"
-        progress = RunProgress.read_or_none(path) or RunProgress()
+        progress = RunState.read_or_none(path) or RunState()
         is_alive = _age_s(path if path.exists() else self.folder) < STALE_S
-        return RunState(kind="running" if is_alive else "interrupted", **progress.to_json())
+        return progress.model_copy(update={"kind": "running" if is_alive else "interrupted"})
 
     @property
     def ranking(self) -> Ranking:
@@ -117,13 +102,12 @@ class ReviewRun:
     def fail(self, problem: str) -> None:
         """Store why there is no result; an earlier reason stays."""
         if not (self.folder / "ranking.json").exists():
-            text = json.dumps(RunFailure(problem=problem).to_json())
-            write_new(self.folder / "failed.json", text + "\n")
+            state = RunState(kind="failed", problem=problem)
+            write_new(self.folder / "failed.json", json_text(state.to_json()))
 
-    def report_progress(self, progress: RunProgress) -> None:
+    def report_progress(self, progress: RunState) -> None:
         """Store the progress, as a sign of life."""
-        text = json.dumps(progress.to_json())
-        write_atomically(self.folder / "progress.json", text + "\n")
+        write_atomically(self.folder / "progress.json", json_text(progress.to_json()))
 
 
 class PatientRuns:
@@ -165,8 +149,7 @@ class PatientRuns:
             asked=inputs,
         )
         folder = self.folder / f"{number:04d}"
-        text = json.dumps(record.to_json(), indent=1, ensure_ascii=False)
-        write_new(folder / "run.json", text + "\n")
+        write_new(folder / "run.json", json_text(record.to_json()))
         return ReviewRun(folder, record)
 
     def _numbers(self) -> list[int]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from epilens.core.errors import DataError, ReadingError
-from epilens.localization.rankers import Ranker, find_ranker, list_rankers
-from epilens.localization.run_spec import RunSpec, make_run_spec
-from epilens.review.batch import PatientBatch, PatientSource
+from epilens.localization.run_spec import Ranker, RunSpec, find_ranker, list_rankers, make_run_spec
+from epilens.review.batch import PatientBatch
 from epilens.review.errors import HiddenError, NotFoundError
 from epilens.review.jobs import RunProcesses
 from epilens.review.mark_store import MarkStore
@@ -35,8 +34,8 @@ class Service:
     @cached_property
     def batch(self) -> PatientBatch:
         """The batch of this session."""
-        source = PatientSource(self.runs, self.run_spec)
-        return PatientBatch(self.session.out / "batch.json", source, self.processes)
+        path = self.session.out / "batch.json"
+        return PatientBatch(path, self.runs, self.run_spec, self.processes)
 
     @property
     def rankers(self) -> tuple[Ranker, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,8 @@ def trace_routes(session: Session, mark_store: MarkStore) -> list[BaseRoute]:
         Route(f"{prefix}/overview", traces.overview),
         Route(f"{prefix}/events", traces.events),
         Route(f"{prefix}/suggestions", traces.suggestions),
-        Route("/api/case/{code}/marks", _get_marks(mark_store), methods=["GET"]),
-        Route("/api/case/{code}/marks", _post_marks(mark_store), methods=["POST"]),
+        Route("/api/case/{code}/marks", traces.marks, methods=["GET"]),
+        Route("/api/case/{code}/marks", traces.change_marks, methods=["POST"]),
     ]
 
 
@@ -115,33 +115,25 @@ class Traces:
     def suggestions(self, request: Request) -> Response:
         """Return the onsets and bad contacts suggested so far."""
         suggestions = self._opened(request).suggestions
-        onsets = [
-            {"onset_s": onset.onset_s, "sure": onset.sure, "contacts": list(onset.contacts)}
-            for onset in suggestions.onsets
-        ]
         channels = [
             {"channel": hint.channel, "what": hint.what, "words": hint.words}
             for hint in suggestions.channels
         ]
-        tree = {"onsets": onsets, "channels": channels, "done": suggestions.done}
-        return json_response(tree | {"share": suggestions.share, "problem": suggestions.problem})
+        return json_response(asdict(suggestions) | {"channels": channels})
 
+    def marks(self, request: Request) -> Response:
+        """Return the marks of a patient."""
+        return json_response(self._mark_store.read(request.path_params["code"]).to_json())
 
-def _get_marks(mark_store: MarkStore) -> Callable[[Request], Response]:
-    return lambda request: json_response(mark_store.read(request.path_params["code"]).to_json())
-
-
-def _post_marks(mark_store: MarkStore) -> Any:
-    async def change(request: Request) -> Response:
+    async def change_marks(self, request: Request) -> Response:
+        """Replace the marks of a patient."""
         tree = await read_json_body(request)
         revision = tree.pop("revision", None)
         if not isinstance(revision, int) or isinstance(revision, bool):
             raise EpilensError("marks: expected the revision of the change, found none. Reload.")
         code = request.path_params["code"]
-        marks = await run_in_threadpool(mark_store.write, code, tree, revision)
+        marks = await run_in_threadpool(self._mark_store.write, code, tree, revision)
         return json_response(marks.to_json())
-
-    return change
 
 
 def _rows_to_json(opened: OpenFile, montage: str) -> dict[str, Any] | None:

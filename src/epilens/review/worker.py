@@ -16,9 +16,9 @@ from typing import TextIO
 
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
-from epilens.io.atomic import write_atomically
+from epilens.io.atomic import json_text, write_atomically
 from epilens.localization.run_spec import RunSpec
-from epilens.review.runs import PatientRuns, ReviewRun, RunProgress
+from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
 _HEARTBEAT_S = 1.0
 
@@ -38,7 +38,7 @@ class _Heartbeat:
         self._total = total
 
     def _store(self) -> None:
-        progress = RunProgress(note=self._note, done=self._done, total=self._total)
+        progress = RunState(note=self._note, done=self._done, total=self._total)
         self._run.report_progress(progress)
 
     def _beat(self) -> None:
@@ -83,8 +83,7 @@ def _localize(run: ReviewRun, spec: RunSpec, tick: Progress) -> None:
     problems = tuple(spec.hide_files(problem) for problem in localized.problems)
     ranking = ranking_of(localized).model_copy(update={"problems": problems})
     # Last, because a run with a ranking is finished.
-    text = json.dumps(ranking.to_json(), indent=1, ensure_ascii=False) + "\n"
-    write_atomically(run.folder / "ranking.json", text)
+    write_atomically(run.folder / "ranking.json", json_text(ranking.to_json()))
     tick("written", 1)
 
 

@@ -1,5 +1,5 @@
 // The index: one row per patient with links to its recordings.
-import { getJson, el, showProblem } from './page.js';
+import { byId, el, getJson, showProblem } from './page.js';
 import { showQueue } from './queue.js';
 
 function recordingLink(code, file) {
@@ -20,8 +20,8 @@ function patientRow(patient) {
 
 try {
   const { disclaimer, cases } = await getJson('api/cases');
-  document.getElementById('disclaimer').textContent = disclaimer;
-  document.getElementById('cases').append(...cases.map(patientRow));
-  showQueue(document.getElementById('extra')).catch(showProblem);
+  byId('disclaimer').textContent = disclaimer;
+  byId('cases').append(...cases.map(patientRow));
+  showQueue(byId('extra')).catch(showProblem);
 } catch (problem) { showProblem(problem); }
 document.documentElement.dataset.ready = '1';

@@ -1,5 +1,7 @@
 // For every page: elements made of text alone, and requests whose errors are sentences.
 
+export const byId = (id) => document.getElementById(id);
+
 export function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -36,13 +38,19 @@ export async function postJson(path, tree) {
 }
 
 export function showProblem(problem) {
-  const box = document.getElementById('problem');
+  const box = byId('problem');
   box.textContent = problem ? String(problem.message || problem) : '';
   box.hidden = !problem;
 }
 
+// Methods and models as options of a select.
+export function rankerOptions(rankers) {
+  return rankers.map((ranker) => el('option', { value: ranker.id, disabled: Boolean(ranker.problem), selected: ranker.default },
+    ranker.problem ? `${ranker.title} (${ranker.problem})` : ranker.title));
+}
+
 // The terms of the review, loaded when the reader opens the list.
-const glossary = document.getElementById('glossary');
+const glossary = byId('glossary');
 if (glossary) glossary.addEventListener('toggle', async () => {
   if (glossary.querySelector('dl')) return;
   try {

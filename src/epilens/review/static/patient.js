@@ -1,11 +1,9 @@
 // One patient: start runs, view the page of a run, compare two runs, read and sign.
-import { getJson, el, postJson, showProblem } from './page.js';
-import { rankerOptions } from './rankers.js';
+import { byId, el, getJson, postJson, rankerOptions, showProblem } from './page.js';
 import { compareView } from './compare.js';
 import { isRankingHidden, readView, reader } from './read.js';
 
 const code = new URLSearchParams(location.search).get('case') || '';
-const byId = (id) => document.getElementById(id);
 const state = { runs: [], answer: '', shown: 0, tab: 'page', polling: 0 };
 const url = (path, query) => `${path}?${new URLSearchParams({ case: code, ...query })}`;
 

@@ -1,6 +1,5 @@
 // On the index: patients awaiting review, and the batch that ranks all patients in the background.
-import { getJson, el, postJson, showProblem } from './page.js';
-import { rankerOptions } from './rankers.js';
+import { byId, el, getJson, postJson, rankerOptions, showProblem } from './page.js';
 
 function describe(patient) {
   const lines = [];
@@ -17,7 +16,7 @@ function describe(patient) {
 }
 
 function drawPatient(patient) {
-  const cell = document.getElementById(`state-${patient.code}`);
+  const cell = byId(`state-${patient.code}`);
   if (!cell) return;
   const link = el('a', { href: `patient?${new URLSearchParams({ case: patient.code })}` }, 'Run, read and sign');
   let box = cell.querySelector('.state');
@@ -28,19 +27,19 @@ function drawPatient(patient) {
 // Patients awaiting review come first; otherwise the order stays.
 function sort(patients) {
   const unread = new Map(patients.map((patient) => [`case-${patient.code}`, patient.signers.length ? 1 : 0]));
-  const body = document.getElementById('cases');
+  const body = byId('cases');
   const rows = [...body.rows];
   const sorted = [...rows].sort((a, b) => (unread.get(a.id) ?? 0) - (unread.get(b.id) ?? 0));
   if (sorted.some((row, i) => row !== rows[i])) body.append(...sorted);
 }
 
 function drawBatch(queue, isFirst) {
-  const box = document.getElementById('batch');
+  const box = byId('batch');
   const rows = queue.patients.map((patient) => patient.batch).filter(Boolean);
   const count = (kind) => rows.filter((row) => row.kind === kind).length;
   const left = count('waiting') + count('running');
   const sums = `${count('done')} done, ${count('kept')} unchanged, ${count('failed')} failed, ${left} waiting`;
-  document.getElementById('queue').textContent = `${queue.unread} patient${queue.unread === 1 ? '' : 's'} awaiting review`;
+  byId('queue').textContent = `${queue.unread} patient${queue.unread === 1 ? '' : 's'} awaiting review`;
   box.querySelector('#batch-state').textContent = rows.length ? (queue.batch.running ? `Running: ${sums}.` : left ? `Stopped: ${sums}.` : `Finished: ${sums}.`) : '';
   box.querySelector('#batch-start').hidden = queue.batch.running;
   box.querySelector('#batch-start').textContent = left && !queue.batch.running ? 'Resume batch' : 'Run all patients';

@@ -1,5 +1,5 @@
 // The trace viewer: connects its parts.
-import { getJson, el, showProblem } from './page.js';
+import { byId, el, getJson, showProblem } from './page.js';
 import { listenToInput, chooseTool } from './trace_input.js';
 import { canUndo, load, undo, watch } from './trace_marks.js';
 import { drawOverview, watchOverview } from './trace_overview.js';
@@ -7,7 +7,6 @@ import { drawEvents, drawPanel } from './trace_panel.js';
 import { draw, fetchScreen, tracesCanvas, describeCursor, defaultGain } from './trace_canvas.js';
 import { GAINS, SECONDS, changed, clock, listen, fileUrl, query, show, state, zoom } from './trace_state.js';
 
-const byId = (id) => document.getElementById(id);
 const TOOLS = [['look', 'Look (L)'], ['onset', 'Onset (O)'], ['first', 'First contacts (F)'], ['bad', 'Bad (B)']];
 const NAMES = { recorded: 'as recorded', bipolar: 'bipolar', average: 'average' };
 

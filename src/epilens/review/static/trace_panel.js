@@ -1,9 +1,8 @@
 // Next to the traces: onsets, suggestions, contacts and annotations in words.
-import { el } from './page.js';
+import { byId, el } from './page.js';
 import { addOnset, changeOnset, changeReason, removeOnset, toggleBad } from './trace_marks.js';
 import { shortName, changed, clock, onsets, show, state } from './trace_state.js';
 
-const byId = (id) => document.getElementById(id);
 const go = (s) => () => show(s - state.seconds / 2);
 const time = (s) => el('button', { class: 'time', title: `${clock(s)}: go there`, onclick: go(s) }, `${s.toFixed(3)} s`);
 // Empty: the uncertainty is not stated.
@@ -51,7 +50,7 @@ function eventRow(event) {
 
 export function drawPanel() {
   const now = JSON.stringify([state.marks, state.chosen, state.suggestions, state.channelHints]);
-  if (now === drawn || byId('onsets').contains(document.activeElement) && document.activeElement.matches('input') && drawn.length && now === drawn) return;
+  if (now === drawn) return;
   drawn = now;
   const rows = onsets().map(onsetRow);
   byId('onsets').replaceChildren(...(rows.length ? rows : [el('p', { class: 'soft small' }, 'No onset is marked. Press O, then click where the seizure begins; drag a line to move it.')]));
