@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -32,3 +34,17 @@ def shared_data() -> Path:
     if not SHARED.exists():
         pytest.skip("the public sidecar files are not beside the project (../shared/data)")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, for tests of pages; skipped where it is not installed."""
+    from epilens.report.page import find_browser
+
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if (path := find_browser()) is None:
+        pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -19,20 +18,7 @@ from epilens.report.page import page as page_of
 from epilens.testing import make_recording
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for path in map(shutil.which, BROWSERS) if path), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
-)
 CHOSEN = "#ranking tr.is-chosen td:nth-child(2)"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

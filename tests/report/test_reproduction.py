@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import matplotlib.image
@@ -112,24 +111,17 @@ def test_each_figure_has_a_heading_of_its_own(made):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_fits_the_screen_and_shows_its_numbers(made, width):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        page.goto(made.resolve().as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        outside = page.evaluate(
-            "[...document.querySelectorAll('td > span')].filter(e => e.offsetParent)"
-            ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
-        )
-        assert outside == 0
-        heights = page.evaluate("[...document.querySelectorAll('figure img')].map(e => e.height)")
-        assert min(heights) >= 200  # three panels side by side would be 80 on a phone
-        browser.close()
+def test_the_page_fits_the_screen_and_shows_its_numbers(made, browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(made.resolve().as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate(
+        "[...document.querySelectorAll('td > span')].filter(e => e.offsetParent)"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert outside == 0
+    heights = page.evaluate("[...document.querySelectorAll('figure img')].map(e => e.height)")
+    assert min(heights) >= 200  # three panels side by side would be 80 on a phone
 
 
 def test_what_the_run_lacks_is_listed_with_the_command(made):

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pytest
 from localized_patients import usual
 
 from epilens.report.page import write_report
 from epilens.review.pages import make_view
 
-api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for path in map(shutil.which, BROWSERS) if path), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
-)
 SPY = """<!doctype html><title>waits</title><script>
 (async () => {
   const found = [];
@@ -33,14 +24,6 @@ SPY = """<!doctype html><title>waits</title><script>
   document.title = found.join(' ');
 })();
 </script><body></body>"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def test_a_page_from_elsewhere_cannot_read_its_neighbours(browser, tmp_path):

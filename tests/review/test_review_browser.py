@@ -17,24 +17,10 @@ from epilens.data.runs import read_onsets
 from epilens.review.session import open_session
 from epilens.review.start import make_review
 
-api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for path in map(shutil.which, BROWSERS) if path), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
-)
 WAIT_MS = 600_000
 """The first screen reads packages and compiles: long, where a fresh machine is busy."""
 ROWS = len(NAMES)
 HOSTILE = tuple(f"{shaft}{i}" for shaft in ("</script>", "<img src=x>", "=1+1 ") for i in (1, 2, 3))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

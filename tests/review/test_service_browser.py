@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from new_patients import write_edf
@@ -12,22 +11,8 @@ from epilens.data.discovery import cases_of
 from epilens.review.session import open_session
 from epilens.review.start import make_review
 
-api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for path in map(shutil.which, BROWSERS) if path), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
-)
 HOSTILE = tuple(f"{shaft}{i}" for shaft in ("A<b>", 'B"=') for i in range(1, 5))
 WAIT_MS = 600_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def mark(session, onset_s, revision=1, bad=()):

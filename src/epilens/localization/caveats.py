@@ -246,12 +246,12 @@ def implausible(
 
 
 def _disagreement(comparators: Sequence[OtherRanking]) -> str:
-    names = " and ".join(f"{other.title} (rank correlation {_r(other)})" for other in comparators)
+    names = " and ".join(
+        f"{other.title} (rank correlation "
+        f"{'undefined' if other.correlation is None else f'{other.correlation:.2f}'})"
+        for other in comparators
+    )
     return (
         f"Check this ranking: it disagrees with {names}, which need no training. The table shows "
         "all rankings; look at the traces of the top contacts of each."
     )
-
-
-def _r(other: OtherRanking) -> str:
-    return "undefined" if other.correlation is None else f"{other.correlation:.2f}"

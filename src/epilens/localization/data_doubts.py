@@ -43,13 +43,14 @@ def data_doubts(
     shown : array of bool, (seizure, channel)
         Which seizures show a channel.
     """
+    repeated = {row.run: row.why for row in rows if row.code == "signal-repeated"}
     return (
         *_untrusted_contacts(rows, channels, seizures),
         *_not_in_every_seizure(rows, channels, seizures, shown),
         *_pairs_among_contacts(channels),
         *_one_electrode(channels),
         *_same_name(rows),
-        *_repeated(rows),
+        *(f"{run} {why}." for run, why in repeated.items()),
         *_about_recordings(rows, seizures),
     )
 
@@ -164,11 +165,6 @@ def _same_name(rows: Sequence[AuditRow]) -> list[str]:
         f"{', '.join(list(channels)[:_LISTED])}: {why}. Check which channel is right."
         for why, channels in by_why.items()
     ]
-
-
-def _repeated(rows: Sequence[AuditRow]) -> list[str]:
-    runs = {row.run: row.why for row in rows if row.code == "signal-repeated"}
-    return [f"{run} {why}." for run, why in runs.items()]
 
 
 def _about_recordings(rows: Sequence[AuditRow], seizures: Sequence[str]) -> list[str]:

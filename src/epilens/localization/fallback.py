@@ -28,14 +28,16 @@ def score_patient(
         Where all contacts get the same score, which would be shown in the order of the channels as
         if that were a ranking.
     """
-    if request.model is not None or _can_use_default(evidence):
-        scores = source.score(evidence.whole)
+    whole = evidence.whole
+    can_use_default = has_features(whole) and bool(features_shown(whole).any())
+    if request.model is not None or can_use_default:
+        scores = source.score(whole)
         if is_ranking(scores.p_nez):
             return source, scores, ()
         raise _same_score(evidence, source)
     for name in FALLBACKS:
         method = open_source(name, source.plan)
-        scores = method.score(evidence.whole)
+        scores = method.score(whole)
         if is_ranking(scores.p_nez):
             return method, scores, (_not_default(method),)
     raise _same_score(evidence, open_source(FALLBACKS[-1], source.plan))
@@ -44,10 +46,6 @@ def score_patient(
 def is_ranking(p_nez: Floats) -> bool:
     """Whether scores differ between contacts."""
     return len(p_nez) < 2 or bool(np.ptp(p_nez) > 0)
-
-
-def _can_use_default(evidence: Evidence) -> bool:
-    return has_features(evidence.whole) and bool(features_shown(evidence.whole).any())
 
 
 def _not_default(method: Source) -> Caution:

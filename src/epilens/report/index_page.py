@@ -13,6 +13,7 @@ from epilens.core.html_repr import SIMULATED, as_text
 from epilens.data.contacts import short_names
 from epilens.data.tables import natural
 from epilens.report.bids_text import DISCLAIMER
+from epilens.report.derivative import files_of
 
 STYLE = files("epilens.report") / "app.css"
 """Style of the index and of the review's pages."""
@@ -89,9 +90,9 @@ def read_summary(folder: Path, name: str) -> PatientSummary:
 
 def _read_summary(folder: Path, name: str) -> PatientSummary:
     """Return the summary from the sidecar and the table next to a page."""
-    stem = folder / name / "ieeg" / f"{name}_desc-epilens_contacts"
-    about = json.loads(_read_inside(folder, stem.with_suffix(".json")))
-    lines = _read_inside(folder, stem.with_suffix(".tsv")).splitlines()[1:]
+    _, table, sidecar = files_of(name)
+    about = json.loads(_read_inside(folder, folder / sidecar))
+    lines = _read_inside(folder, folder / table).splitlines()[1:]
     # From all contacts: a name is shortened only where it stays unique.
     leading = short_names([line.split("\t")[0] for line in lines])[:5]
     cautions, simulated = about["Cautions"], bool(about.get("Simulated"))

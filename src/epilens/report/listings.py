@@ -42,7 +42,7 @@ def methods() -> Listing:
 
     rows = [
         (
-            *(m.name, m.title, m.input, _needs(m), _installed(m), _weights(m)),
+            *(m.name, m.title, m.input, _needs(m), "no" if m.missing() else "yes", _weights(m)),
             *(m.reference, _from(METHODS, m)),
         )
         for m in METHODS.values()
@@ -54,10 +54,6 @@ def methods() -> Listing:
 def _from(registry: Registry[Any], row: Any) -> str:
     """The package that a row comes from."""
     return registry.origin(row.name).package
-
-
-def _installed(method: Method) -> str:
-    return "no" if method.missing() else "yes"
 
 
 def _weights(method: Method) -> str | None:

@@ -41,7 +41,11 @@ def payload(localized: Localization) -> dict[str, Any]:
         "contacts": _contacts(localized),
         "space": visible(localized.space),
         "brain": _brain(localized),
-        "anatomy": _anatomy(localized),
+        "anatomy": {
+            "atlases": list(localized.anatomy.regions),
+            "near": NEAR_MM,
+            "why": localized.anatomy.why,
+        },
         "heat": _heat(localized),
         "maps": [_map(time_map) for time_map in localized.maps],
         "why": _why(localized),
@@ -133,14 +137,8 @@ def _region(region: Region | None) -> dict[str, Any] | None:
     return {"name": region.name, "side": region.side, "share": _round(region.share, 2)}
 
 
-def _anatomy(localized: Localization) -> dict[str, Any]:
-    """Which atlases, or the reason why there are none."""
-    anatomy = localized.anatomy
-    return {"atlases": list(anatomy.regions), "near": NEAR_MM, "why": anatomy.why}
-
-
 def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> dict[str, Any]:
-    timing = localized.timing
+    timing, threshold = localized.timing, localized.source.threshold
     row = {column.name: column.values[c] for column in localized.columns}
     recruited_s = np.where(timing.recruited, timing.recruited_s, np.nan)[:, c]
     return {
@@ -153,7 +151,7 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "prq": _round(row["prq_ez_score"]),
         "bcr": _round(row["bcr_ez_score"]),
         "decision": row["decision"],
-        "flagged": _is_flagged(localized, c),
+        "flagged": threshold is not None and bool(localized.scores.p_nez[c] < threshold),
         "sets": [bool(inside[c]) for _, inside in localized.certainty.sets],
         "ensembleSd": _round(row["spread"]),
         "alone": [_round(ez[c]) for ez in localized.alone],
@@ -170,11 +168,6 @@ def _contact(localized: Localization, c: int, mm: tuple[float, ...] | None) -> d
         "others": [int(other.ranks[c]) for other in localized.comparisons],
         "words": [visible(line) for line in localized.words[c]],
     }
-
-
-def _is_flagged(localized: Localization, c: int) -> bool:
-    threshold = localized.source.threshold
-    return threshold is not None and bool(localized.scores.p_nez[c] < threshold)
 
 
 def _heat(localized: Localization) -> dict[str, Any]:
