@@ -86,7 +86,8 @@ def _check(run: Run, a: str, b: str, metrics: Sequence[str]) -> None:
         raise LedgerError(
             f"compare: expected {' and '.join(missing)} in {run.folder}, found "
             f"{len(run.methods)} other methods. {did_you_mean(missing[0], run.methods)} Or add it "
-            f"with `epilens run {run.folder}/plan.toml --cubes CUBES --out {run.folder.parent} {only}`."
+            f"with `epilens run {run.folder}/plan.toml --cubes CUBES --out {run.folder.parent} "
+            f"{only}`."
         )
 
 
