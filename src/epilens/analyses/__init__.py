@@ -125,7 +125,7 @@ def check_needs(analysis: Analysis, run: Run) -> None:
     if missing:
         only = " ".join(f"--only {method}" for method in missing)
         raise LedgerError(
-            f"{analysis.name}: expected the methods {', '.join(analysis.needs)} in {source.folder},"
+            f"{analysis.name}: expected {', '.join(analysis.needs)} in {source.folder},"
             f" found no {', '.join(missing)}. Add them with `epilens run {source.folder}/plan.toml "
             f"--cubes CUBES --out {source.folder.parent} {only}`."
         )
