@@ -12,7 +12,7 @@ AUROC of each method, and of the mean change of log beta power alone. Last, pair
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,24 +99,27 @@ def with_interval(values: pd.Series) -> str:
     return f"{known.mean():.3f} ({low:.3f} to {high:.3f})"
 
 
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for cells in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
 def main_table(scores: pd.DataFrame) -> Iterator[str]:
-    """Markdown: methods with their metrics, best AUROC first."""
-    heads = ["patients", *METRICS.values(), "AUROC, true onset zone"]
-    yield f"| method | {' | '.join(heads)} |"
-    yield "|---" * (1 + len(heads)) + "|"
-    for method, part in _by_auroc(scores):
-        cells = [str(len(part)), *(with_interval(part[name]) for name in (*METRICS, TRUE))]
-        yield f"| {method} | {' | '.join(cells)} |"
+    """Methods with their metrics, best AUROC first."""
+    head = ["method", "patients", *METRICS.values(), "AUROC, true onset zone"]
+    rows = (
+        [method, str(len(part)), *(with_interval(part[name]) for name in (*METRICS, TRUE))]
+        for method, part in _by_auroc(scores)
+    )
+    return _markdown(head, rows)
 
 
 def center_table(scores: pd.DataFrame) -> Iterator[str]:
-    """Markdown: AUROC against the annotated EZ by center."""
+    """AUROC against the annotated EZ by center."""
     centers = sorted(scores["center"].unique())
-    yield f"| method | {' | '.join(center.split()[0] for center in centers)} |"
-    yield "|---" * (1 + len(centers)) + "|"
-    for method, part in _by_auroc(scores):
-        means = part.groupby("center")["auroc"].mean()
-        yield f"| {method} | {' | '.join(f'{means[center]:.3f}' for center in centers)} |"
+    means = scores.groupby(["method", "center"])["auroc"].mean()
+    rows = ([m, *(f"{means[m, c]:.3f}" for c in centers)] for m, _ in _by_auroc(scores))
+    return _markdown(["method", *(center.split()[0] for center in centers)], rows)
 
 
 def _by_auroc(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -126,14 +129,13 @@ def _by_auroc(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def difference_table(cohorts: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Markdown: paired differences of AUROC, over all cohorts and in each."""
+    """Paired differences of AUROC, over all cohorts and in each."""
     pooled = {"all cohorts": pd.concat(cohorts.values(), ignore_index=True)} | cohorts
-    yield f"| difference in AUROC | {' | '.join(pooled)} |"
-    yield "|---" * (1 + len(pooled)) + "|"
-    for a, b in DIFFERENCES:
-        cells = [_difference(scores, a, b) for scores in pooled.values()]
-        if any(cells):
-            yield f"| {a} − {b} | {' | '.join(cells)} |"
+    rows = (
+        [f"{a} − {b}", *(_difference(scores, a, b) for scores in pooled.values())]
+        for a, b in DIFFERENCES
+    )
+    return _markdown(["difference in AUROC", *pooled], (cells for cells in rows if any(cells[1:])))
 
 
 def _difference(scores: pd.DataFrame, a: str, b: str) -> str:

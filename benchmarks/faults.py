@@ -93,17 +93,8 @@ class Cluster:
     def kill_scheduler(self) -> None:
         self._processes["scheduler"].kill()
 
-
-def kill(cluster: Cluster, process: int) -> None:
-    os.kill(process, signal.SIGKILL)
-
-
-def restart_scheduler(cluster: Cluster, process: int) -> None:
-    cluster.kill_scheduler()
-
-
-def fill_memory(cluster: Cluster, process: int) -> None:
-    cluster.log.with_suffix(".fill").write_text(str(process))
+    def ask_to_grow(self, process: int) -> None:
+        self.log.with_suffix(".fill").write_text(str(process))
 
 
 def stand_still(cluster: Cluster, process: int) -> None:
@@ -112,10 +103,10 @@ def stand_still(cluster: Cluster, process: int) -> None:
     os.kill(process, signal.SIGCONT)
 
 
-FAULTS = {
-    "a worker is killed": kill,
-    "the scheduler is restarted": restart_scheduler,
-    "a worker is out of memory": fill_memory,
+FAULTS: dict[str, Callable[[Cluster, int], object]] = {
+    "a worker is killed": lambda cluster, process: os.kill(process, signal.SIGKILL),
+    "the scheduler is restarted": lambda cluster, _: cluster.kill_scheduler(),
+    "a worker is out of memory": lambda cluster, process: cluster.ask_to_grow(process),
     f"a worker stands still for {STILL_S:g} s": stand_still,
 }
 
@@ -172,7 +163,7 @@ def disturbed(
     cluster: Cluster,
     work: Callable[[Path], object],
     out: Path,
-    fault: Callable[[Cluster, int], None],
+    fault: Callable[[Cluster, int], object],
     half_s: float,
 ) -> dict[str, float]:
     """Do the work with a fault in the middle of a piece; what was lost by it."""

@@ -44,14 +44,9 @@ def names(contacts: int) -> list[str]:
 def write_edf(path: Path, contacts: int, fs: float, seed: int) -> Path:
     """A recording of two minutes with its onset after one; the first contacts become fast."""
     made = make_recording(fs=fs, channels=names(contacts), ez=8, start_s=-60, stop_s=60, seed=seed)
+    about = {"physical_dimension": "uV", "physical_range": (-999, 999)}
     signals = [
-        edfio.EdfSignal(
-            x.astype(np.float64),
-            fs,
-            label=name,
-            physical_dimension="uV",
-            physical_range=(-999, 999),
-        )
+        edfio.EdfSignal(x.astype(np.float64), fs, label=name, **about)
         for name, x in zip(made.channels, made.signal.clip(-998, 998), strict=True)
     ]
     recording = edfio.Recording(startdate=date(1985, 1, 1))
@@ -77,21 +72,18 @@ def measure() -> list[dict[str, Any]]:
         for members in (3, 15):
             model = save_model(make_model(members), root / f"model{members}")
             call = [sys.executable, "-c", COMMAND, str(model), str(root / "out"), *map(str, files)]
-            start, used = time.perf_counter(), _processor_s()
-            done = subprocess.run(call, check=True, capture_output=True, text=True)
-            seconds, used = time.perf_counter() - start, _processor_s() - used
+            page, seconds, used = _timed(call)
             what = f"command to page, 3 seizures × 100 contacts at 1 kHz, {members} members"
             rows.append(row(what, seconds, "s", most=15))
             rows.append(row(what + ", processor time", used, "s"))
-        size = Path(done.stdout.strip()).stat().st_size / 1e6
+        size = Path(page).stat().st_size / 1e6
         rows.append(row("page of 3 seizures × 100 contacts", size, "MB", most=15))
     cube = make_cube(seizures=3, channels=names(100), ez=8, fs=256.0)
     for members in (3, 15):
         source = ModelSource(make_model(members))
         took = best(lambda source=source: source.score(cube), repeats=3)
-        rows.append(
-            row(f"prediction alone, with each seizure, {members} members", took, "s", most=1)
-        )
+        what = f"prediction alone, with each seizure, {members} members"
+        rows.append(row(what, took, "s", most=1))
     rows.append(row("page of 5 seizures × 200 contacts", largest_page(), "MB", most=15))
     return rows
 
@@ -110,9 +102,7 @@ def one_seizure(edf: Path, out: Path, repeats: int = 3) -> list[dict[str, Any]]:
     measured: dict[str, list[tuple[float, float]]] = {"MNE": [], "EpiLENS": []}
     for _ in range(repeats):  # alternating, so that both see the same machine
         for name, call in (("MNE", [sys.executable, "-c", READ, str(edf)]), ("EpiLENS", localize)):
-            start, used = time.perf_counter(), _processor_s()
-            subprocess.run(call, check=True, capture_output=True)
-            measured[name].append((time.perf_counter() - start, _processor_s() - used))
+            measured[name].append(_timed(call)[1:])
     (mne_s, mne_used), (our_s, our_used) = (
         map(min, zip(*m, strict=True)) for m in measured.values()
     )
@@ -149,10 +139,13 @@ def _first_output_s(call: list[str]) -> float:
     return seconds
 
 
-def _processor_s() -> float:
-    """Of finished commands; tells more than the clock on a machine that is busy with others."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
+def _timed(call: list[str]) -> tuple[str, float, float]:
+    """Output, seconds and processor time of a command; the latter depends less on other work."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout.strip(), seconds, used
 
 
 def largest_page() -> float:

@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -163,9 +164,9 @@ def measure(*words: str) -> list[dict[str, Any]]:
     chosen = [odd for odd in INPUTS if not words or any(word in odd.name for word in words)]
     with tempfile.TemporaryDirectory() as folder:
         verdicts = judge(chosen, Path(folder), lambda line: print(line, flush=True))
+    counts = Counter(verdict.words for verdict in verdicts)
     rows = [row("odd inputs", len(verdicts), "")]
-    for words_of in sorted({verdict.words for verdict in verdicts}):
-        rows.append(row(words_of, sum(v.words == words_of for v in verdicts), ""))
+    rows += [row(words_of, count, "") for words_of, count in sorted(counts.items())]
     failures = [verdict for verdict in verdicts if not verdict.good]
     for verdict in failures:
         print(f"{verdict.words}: {verdict.odd.name}: {verdict.answer}", file=sys.stderr)
