@@ -253,10 +253,8 @@ def shipped_plans() -> dict[str, Path]:
 def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     leaves: dict[str, Any] = {}
     for key, value in tree.items():
-        inner = (
-            _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-        )
-        leaves |= inner
+        name = f"{prefix}{key}"
+        leaves |= _leaves(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return leaves
 
 

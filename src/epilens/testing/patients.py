@@ -42,11 +42,9 @@ def make_recording(
 
     `changes` replace any field of the recording.
     """
-    names = (
-        tuple(channels)
-        if not isinstance(channels, int)
-        else tuple(f"A{i + 1}" for i in range(channels))
-    )
+    if isinstance(channels, int):
+        channels = [f"A{i + 1}" for i in range(channels)]
+    names = tuple(channels)
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(run)]))
     t = start_s + np.arange(round((stop_s - start_s) * fs)) / fs
     signal = np.cumsum(rng.normal(size=(len(names), len(t))), axis=1)
@@ -76,17 +74,19 @@ def make_cube(
     patient: str = "sub-01", seizures: int = 2, seed: int = 0, **about: Any
 ) -> xr.Dataset:
     """The cube of a patient whose EZ is its first channels."""
-    runs = [f"run-{s + 1:02d}" for s in range(seizures)]
-    parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
-    return describe(parts)
+    return describe(_seizures(patient, seizures, seed, about))
+
+
+def _seizures(patient: str, count: int, seed: int, about: dict[str, Any]) -> list[Recording]:
+    runs = [f"run-{s + 1:02d}" for s in range(count)]
+    return [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
 
 
 def make_patient(
     patient: str = "sub-01", seizures: int = 2, seed: int = 0, **about: Any
 ) -> xr.Dataset:
     """The same patient with features, traces and signals: what any method can read."""
-    runs = [f"run-{s + 1:02d}" for s in range(seizures)]
-    parts = [make_recording(patient, run, seed=seed + i, **about) for i, run in enumerate(runs)]
+    parts = _seizures(patient, seizures, seed, about)
     makers = (make_features, make_traces, make_signals)
     return joined(describe(parts), *(make(parts, Plan()) for make in makers))
 
