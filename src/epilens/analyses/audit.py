@@ -13,9 +13,10 @@ from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger,
 from epilens.analyses.reinference import changed_subsets
 from epilens.analyses.verdicts import ClaimOutcome, Verdict
 from epilens.core.errors import CubeError
+from epilens.core.provenance import digest_of
 from epilens.evaluation.novelty import shared_patients
 from epilens.evaluation.protocol import make_split
-from epilens.evaluation.run import Run, cohort_digest
+from epilens.evaluation.run import Run
 from epilens.evaluation.splits import split_digest
 from epilens.methods import evidence_counts
 
@@ -95,7 +96,7 @@ def _digests(run: Run) -> Iterator[Check]:
     """Split and cohort are those that the run started with."""
     setting = run.setting
     yield "digest of the split", setting["split_digest"], split_digest(run.split)
-    yield "digest of the cohort", setting["cohort_digest"], cohort_digest(setting["patients"])
+    yield "digest of the cohort", setting["cohort_digest"], digest_of(setting["patients"])
     if run.plan.splits.kind != "file":
         again = split_digest(make_split(run.plan, run.centers))
         yield "digest of the split that the plan makes", setting["split_digest"], again

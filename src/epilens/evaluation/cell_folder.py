@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,13 +60,8 @@ class CellFolder:
     @property
     def history(self) -> pd.DataFrame:
         """One row per epoch."""
-        try:
-            return pd.read_parquet(self.path / _HISTORY)
-        except (OSError, ValueError):
-            raise LedgerError(
-                f"{self.path / _HISTORY}: expected what `epilens run` wrote, found a damaged file. "
-                "Repair it: run `epilens run` again with the same plan, cubes and folder."
-            ) from None
+        with reading(self.path / _HISTORY) as path:
+            return pd.read_parquet(path)
 
     @property
     def threshold_scores(self) -> pd.DataFrame | None:
@@ -86,9 +82,7 @@ class CellFolder:
         """Write the cell atomically."""
         from safetensors.numpy import save
 
-        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
-            write_ledger(ledger, folder / _LEDGER)
+        with self._writing(record, ledger) as folder:
             (folder / _HISTORY).write_bytes(_parquet(history))
             if threshold_scores is not None:
                 (folder / _OWN_SCORES).write_bytes(_parquet(threshold_scores[OWN_SCORES]))
@@ -96,17 +90,34 @@ class CellFolder:
                 (folder / _CHECKPOINT).write_bytes(
                     save({name: np.asarray(w, order="C") for name, w in weights.items()})
                 )
-            (folder / _RECORD).write_text(text, encoding="utf-8")
 
     def repeat(self, other: CellFolder, record: Mapping[str, Any], ledger: pd.DataFrame) -> None:
         """Write the cell with the files of another one, but its own record and ledger."""
-        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
+        with self._writing(record, ledger) as folder:
             for name in (_HISTORY, _OWN_SCORES, _CHECKPOINT):
                 if (other.path / name).exists():
                     shutil.copyfile(other.path / name, folder / name)
+
+    @contextmanager
+    def _writing(self, record: Mapping[str, Any], ledger: pd.DataFrame) -> Generator[Path]:
+        """Yield the folder for the other files; all of them appear together."""
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        with replace_folder(self.path, KIND, RECOGNISE_GLOBS, sealed=True) as folder:
             write_ledger(ledger, folder / _LEDGER)
+            yield folder
             (folder / _RECORD).write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def reading(path: Path) -> Generator[Path]:
+    """Report a file of a run that cannot be read, with what repairs it."""
+    try:
+        yield path
+    except (OSError, ValueError, KeyError):
+        raise LedgerError(
+            f"{path}: expected what `epilens run` wrote, found a damaged file. Repair it: run "
+            "`epilens run` again with the same plan, cubes and folder."
+        ) from None
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

@@ -18,7 +18,6 @@ from pydantic.dataclasses import dataclass
 
 from epilens.core.errors import ModelError
 from epilens.core.types import Bools, Floats
-from epilens.evaluation.feature_novelty import feature_summary, feature_summary_names
 from epilens.evaluation.novelty import (
     KNOWN_AGAIN,
     SCORE_NAMES,
@@ -29,6 +28,8 @@ from epilens.evaluation.novelty import (
     contact_keys,
     evidence_names,
     evidence_summary,
+    feature_summary,
+    feature_summary_names,
     score_summary,
     usual_limit,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -108,18 +108,13 @@ def one_thread() -> Generator[None]:
     """Use one thread for torch and for NumPy: the number of threads can change the last bits."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
-        if missing("torch"):
-            yield
-            return
-        import torch
+    with threadpool_limits(1), ExitStack() as stack:
+        if not missing("torch"):
+            import torch
 
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
+            torch.set_num_threads(1)
+        yield
 
 
 @lru_cache(maxsize=256)
@@ -135,10 +130,8 @@ def run_cell(cell: Cell) -> None:
         part: [open_once(cell.paths[name], method.input, keys[name]) for name in rows["patient"]]
         for part, rows in cell.split.groupby("partition", sort=False)
     }
-    fit, validation = (
-        [target_only(cube) for cube in cubes[part]] for part in ("fit", "validation")
-    )
-    fitted = method.fit(Training(fit, validation, cell.seed, cell.plan))
+    labelled = [[target_only(cube) for cube in cubes[part]] for part in ("fit", "validation")]
+    fitted = method.fit(Training(*labelled, cell.seed, cell.plan))
     parts = []
     for partition in ("validation", "test"):
         scores = fitted.predict([blind(cube) for cube in cubes[partition]])
@@ -185,17 +178,11 @@ def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
 @cache
 def versions() -> dict[str, str]:
     """Versions of the packages that compute; others may round differently."""
-    packages = ("epilens", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
-    installed = {name: _version(name) for name in packages}
-    return {name: text for name, text in installed.items() if text}
-
-
-def _version(package: str) -> str:
-    """Version of a package; empty if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+    installed = {}
+    for name in ("epilens", "numpy", "scipy", "scikit-learn", "lightgbm", "torch"):
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 def _labelled_rows(scores: pd.DataFrame, cubes: Sequence[xr.Dataset]) -> pd.DataFrame:

@@ -16,6 +16,8 @@ from pydantic.dataclasses import dataclass
 
 from epilens.core.errors import CubeError
 from epilens.core.types import Bools, Floats
+from epilens.evidence.contact_features import FEATURES
+from epilens.evidence.contact_table import ContactTable
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
@@ -26,6 +28,10 @@ USUAL = 0.95
 SCORE_NAMES = ("median", "lowest twentieth", "interquartile range", "share called EZ")
 STORED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """Of what a model stores as JSON: nothing more than its fields, and numbers that are numbers."""
+KNOWN_AGAIN = 0.5
+"""Fraction of the contacts by which a seizure is recognised."""
+_FEATURE_KINDS = ("tie to line length", "high tail", "low tail", "tie to neighbours")
+_LINE_LENGTH = FEATURES.index("ll_std")
 _FARTHEST = 20.0
 """Robust z-scores beyond this say no more than this."""
 
@@ -105,6 +111,39 @@ def _mean_where(x: NDArray[Any], where: Bools) -> Floats:
     return np.where(where, x, 0).sum(axis=(0, 1)) / n
 
 
+def feature_summary_names() -> list[str]:
+    """Names of the numbers of `feature_summary`."""
+    return [f"{kind} of {feature}" for kind in _FEATURE_KINDS for feature in FEATURES]
+
+
+def feature_summary(table: ContactTable) -> Floats:
+    """Four numbers per contact feature that no gain or unit changes; no label enters.
+
+    Whether it goes with the line length and how far it reaches in the tails over contacts (means
+    over seizures), and whether neighbours share it. Recordings without a seizure differ in all.
+    """
+    shape = (len(table.of_seizure), len(table.channels), len(FEATURES))
+    parts = [_of_seizure(z) for z in table.of_seizure.reshape(shape) if np.isfinite(z).any()]
+    own, near = np.moveaxis(table.x.reshape(shape[1], -1, len(FEATURES)), 1, 0)[:2]
+    of_seizures = np.mean(parts, axis=0) if parts else np.zeros(3 * len(FEATURES))
+    return np.concatenate([of_seizures, _correlation(own, near)])
+
+
+def _of_seizure(z: Floats) -> Floats:
+    """Z : (contact, feature) of one seizure; a feature that it lacks is 0."""
+    z = np.where(np.isfinite(z), z, 0)
+    ties = _correlation(z, z[:, [_LINE_LENGTH]])
+    return np.concatenate([ties, *(np.quantile(z, tail, axis=0) for tail in (0.95, 0.05))])
+
+
+def _correlation(a: Floats, b: Floats) -> Floats:
+    """Pearson's over contacts, column by column; 0 where a column does not vary."""
+    a, b = (x - x.mean(axis=0) for x in (a, b))
+    size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
+    varies = size > 1e-9
+    return np.where(varies, (a * b).sum(axis=0) / np.where(varies, size, 1), 0)
+
+
 def score_summary(p_nez: Floats, threshold: float) -> Floats:
     """Four numbers that say how a patient's scores lie."""
     low, quarter, median, three = np.quantile(p_nez, [0.05, 0.25, 0.5, 0.75])
@@ -164,10 +203,6 @@ def contact_keys(cube: xr.Dataset) -> list[list[str]]:
             of_seizure.append(hashlib.sha256(text.encode()).hexdigest()[:10])
         keys.append(of_seizure)
     return keys
-
-
-KNOWN_AGAIN = 0.5
-"""Fraction of the contacts by which a seizure is recognised."""
 
 
 def shared_patients(cubes: Iterable[tuple[str, xr.Dataset]]) -> list[tuple[str, str]]:

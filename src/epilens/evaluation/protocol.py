@@ -18,11 +18,12 @@ import pandas as pd
 from epilens.compute.jobs import run_jobs
 from epilens.core.errors import CubeError, LedgerError, PlanError
 from epilens.core.extras import require
+from epilens.core.provenance import digest_of
 from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.novelty import check_apart
 from epilens.evaluation.plan_check import check_cubes
-from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, cohort_digest, place_from
+from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, place_from
 from epilens.evaluation.splits import (
     leave_one_center_out,
     read_split,
@@ -101,19 +102,14 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
         place = Run(folder)
         _begin(place, plan, split, members, [method.name for method in methods])
         cells = _cells(place, methods, plan, split, members)
-        _execute(place, cells, runtime)
+        for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
+            if done.result:
+                place.note_time(cell.method, cell.seed, cell.fold, done.result)
         if place.ledger_damaged:
             methods = [*_finished_before(place, methods, split, members), *methods]
             cells = _cells(place, methods, plan, split, members)
         _assemble(place, methods, cells, split, plan)
     return download(out)
-
-
-def _execute(place: Run, cells: Sequence[Cell], runtime: Runtime) -> None:
-    """Run the cells that are not finished, and note the processor time of each."""
-    for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
-        if done.result:
-            place.note_time(cell.method, cell.seed, cell.fold, done.result)
 
 
 def _finished_before(
@@ -167,10 +163,7 @@ def _begin(
 
     Damaged files of the start are written again: cells record what they were made from.
     """
-    digests = {
-        "split_digest": split_digest(split),
-        "cohort_digest": cohort_digest(members.about),
-    }
+    digests = {"split_digest": split_digest(split), "cohort_digest": digest_of(members.about)}
     began = place.begun_with
     if not began:
         check_apart((patient, members.cohort[patient]) for patient in members.about)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import comb
 from typing import Literal
 
 import numpy as np
@@ -21,12 +20,10 @@ from scipy.special import stdtrit
 from epilens.core.decisions import LOCKED_WEIGHT, confusion_metrics, fuse_scores
 from epilens.core.errors import LedgerError, did_you_mean
 from epilens.core.types import Bools, Floats
-from epilens.evaluation.scoring import METRICS, score
+from epilens.evaluation.scoring import METRICS, expected_reciprocal_rank, score
 
 BLOCK = 2_000_000
 """Numbers that are worked on at once: about 16 MB an array, however many draws are asked for."""
-
-
 SMALL = 30
 """With fewer patients, a percentile interval is too short; `python -m benchmarks coverage`."""
 IntervalKind = Literal["percentile", "t"]
@@ -118,11 +115,11 @@ def compare_patients(
     differences: pd.Series, a: str, b: str, metric: str, draws: int = 10_000, seed: int = 0
 ) -> Comparison:
     """`compare`, from one paired difference per patient."""
-    found = bootstrap_patients(differences, a, b, metric, draws, seed)
-    if found.patients >= SMALL:
-        return found
+    comparison = bootstrap_patients(differences, a, b, metric, draws, seed)
+    if comparison.patients >= SMALL:
+        return comparison
     low, high = t_interval(differences.sort_index().to_numpy())
-    return replace(found, low=low, high=high, interval="t")
+    return replace(comparison, low=low, high=high, interval="t")
 
 
 def bootstrap_patients(
@@ -134,17 +131,8 @@ def bootstrap_patients(
         raise LedgerError(f"compare: expected patients with {metric} defined, found none.")
     means = bootstrap(differences.to_numpy(), draws, seed)
     low, high = interval(means)
-    return Comparison(
-        a,
-        b,
-        metric,
-        float(differences.mean()),
-        low,
-        high,
-        len(differences),
-        float((means < 0).mean()),
-        draws,
-    )
+    estimate, below_zero = float(differences.mean()), float((means < 0).mean())
+    return Comparison(a, b, metric, estimate, low, high, len(differences), below_zero, draws)
 
 
 def patient_means(scores: pd.DataFrame, method: str, metric: str) -> pd.Series:
@@ -226,69 +214,43 @@ def permute_within_patients(
     PRQ-Net's scores, the weight and CDEL's thresholds stay as they are in the ledger. Metrics are
     averaged over patients, then over seeds.
     """
-    parts = list(_patients(ledger))
-    seeds = sorted({part.seed for part in parts})
-    per_seed = [
-        _means([part for part in parts if part.seed == s], permutations, seed, weight)
-        for s in seeds
-    ]
-    means = {name: np.mean([values[name] for values in per_seed], axis=0) for name in METRICS}
+    per_seed: dict[int, list[dict[str, Floats]]] = {}
+    for (network_seed, index), part in _patients(ledger):
+        rng = np.random.default_rng(np.random.SeedSequence([seed, network_seed, index]))
+        shuffled = _score_shuffles(part, permutations, rng, weight)
+        per_seed.setdefault(network_seed, []).append(shuffled)
+    means = {
+        name: np.mean([_mean_of(patients, name) for patients in per_seed.values()], axis=0)
+        for name in METRICS
+    }
     return Permutation(
         {name: float(values[0]) for name, values in means.items()},
         {name: values[1:] for name, values in means.items()},
     )
 
 
-def _means(
-    parts: Sequence[PatientScores], permutations: int, seed: int, weight: float
-) -> dict[str, Floats]:
-    """Means over the patients of one seed: (1 + permutations,), the observed value first."""
-    sums = {name: np.zeros(1 + permutations) for name in METRICS}
-    patients = dict.fromkeys(METRICS, 0)
-    for part in parts:
-        rng = np.random.default_rng(np.random.SeedSequence([seed, part.seed, part.index]))
-        for name, values in _score_shuffles(part, permutations, rng, weight).items():
-            sums[name] += values
-            patients[name] += 1
-    nobody = np.full(1 + permutations, np.nan)
-    return {name: sums[name] / patients[name] if patients[name] else nobody for name in METRICS}
+def _mean_of(patients: Sequence[dict[str, Floats]], name: str) -> Floats:
+    """Mean over the patients for whom a metric is defined, (1 + permutations,); NaN if for none."""
+    defined = [values[name] for values in patients if name in values]
+    return np.mean(defined or [np.full_like(patients[0][METRICS[0]], np.nan)], axis=0)
 
 
-@dataclass(frozen=True)
-class PatientScores:
-    """One patient of one seed: both branches, labels, and CDEL's threshold."""
+def _patients(ledger: pd.DataFrame) -> Iterator[tuple[tuple[int, int], pd.DataFrame]]:
+    """Seed and place of each test patient, with both branches, labels and CDEL's threshold.
 
-    seed: int
-    index: int
-    prq: Floats
-    bcr: Floats
-    is_ez: Bools
-    threshold: float
-
-
-def _patients(ledger: pd.DataFrame) -> Iterator[PatientScores]:
-    """Test patients by seed and name, channels by name: the order of the rows does not matter."""
+    Patients by seed and name, channels by name: the order of the rows does not matter.
+    """
     key = ["seed", "patient", "channel"]
     test = ledger[ledger["partition"] == "test"]
-    prq, bcr, cdel = (_rows_of(test, name)[[*key, "is_ez", "p_nez", "threshold"]] for name in _CORE)
-    merged = prq.merge(bcr[[*key, "p_nez"]], on=key, suffixes=("", "_bcr"), validate="1:1")
-    merged = merged.drop(columns="threshold").merge(cdel[[*key, "threshold"]], on=key)
-    if not len(prq) == len(bcr) == len(cdel) == len(merged):
+    prq, bcr, cdel = (_rows_of(test, name).set_index(key) for name in ("prq", "bcr", "cdel"))
+    both = pd.DataFrame({"is_ez": prq["is_ez"], "prq": prq["p_nez"]})
+    both = both.join(bcr["p_nez"].rename("bcr"), how="inner", validate="1:1")
+    both = both.join(cdel["threshold"], how="inner", validate="1:1").sort_index()
+    if not len(prq) == len(bcr) == len(cdel) == len(both):
         raise LedgerError("permute: expected the same channels in prq, bcr and cdel.")
-    index = {name: i for i, name in enumerate(sorted(set(merged["patient"])))}
-    for group, part in merged.sort_values(key).groupby(["seed", "patient"]):
-        network_seed, patient = tuple(group)
-        yield PatientScores(
-            int(network_seed),
-            index[patient],
-            part["p_nez"].to_numpy(np.float64),
-            part["p_nez_bcr"].to_numpy(np.float64),
-            part["is_ez"].to_numpy(bool),
-            float(part["threshold"].iloc[0]),
-        )
-
-
-_CORE = ("prq", "bcr", "cdel")
+    index = {name: i for i, name in enumerate(sorted(both.index.unique("patient")))}
+    for (network_seed, patient), part in both.groupby(["seed", "patient"]):  # ty: ignore
+        yield (int(network_seed), index[patient]), part
 
 
 def _rows_of(test: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -299,14 +261,16 @@ def _rows_of(test: pd.DataFrame, method: str) -> pd.DataFrame:
 
 
 def _score_shuffles(
-    part: PatientScores, permutations: int, rng: np.random.Generator, weight: float
+    part: pd.DataFrame, permutations: int, rng: np.random.Generator, weight: float
 ) -> dict[str, Floats]:
     """Metrics of the scores as they are, then of each shuffle."""
-    rate = partial(metrics_of_rows, is_ez=part.is_ez, threshold=part.threshold)
-    blocks = [rate(fuse_scores(part.prq, part.bcr, weight)[None])]
-    for rows in _blocks(permutations, len(part.bcr)):
-        shuffled = rng.permuted(np.broadcast_to(part.bcr, (rows, len(part.bcr))), axis=1)
-        blocks.append(rate(fuse_scores(part.prq, shuffled, weight)))
+    prq, bcr = (part[name].to_numpy(np.float64) for name in ("prq", "bcr"))
+    is_ez, threshold = part["is_ez"].to_numpy(bool), float(part["threshold"].iloc[0])
+    rate = partial(metrics_of_rows, is_ez=is_ez, threshold=threshold)
+    blocks = [rate(fuse_scores(prq, bcr, weight)[None])]
+    for rows in _blocks(permutations, len(bcr)):
+        shuffled = rng.permuted(np.broadcast_to(bcr, (rows, len(bcr))), axis=1)
+        blocks.append(rate(fuse_scores(prq, shuffled, weight)))
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
@@ -367,13 +331,5 @@ def _average_ties(ez: Floats, end: Bools) -> tuple[Floats, Floats, Floats]:
     found = ahead + 1 + (places - start) * others
     group = (inside > 0).argmax(axis=1)[:, None]
     at = [np.take_along_axis(a, group, axis=1) for a in (start, size, inside)]
-    first = [_first_of(*row) for row in np.hstack(at).astype(int).tolist()]
+    first = [expected_reciprocal_rank(*row) for row in np.hstack(at).astype(int).tolist()]
     return inside / size, found, np.array(first)
-
-
-def _first_of(ahead: int, size: int, ez: int) -> float:
-    """Expected 1/rank of the first of `ez` channels, shuffled among `size` behind `ahead`."""
-    orders = comb(size, ez)
-    return sum(
-        comb(size - place, ez - 1) / orders / (ahead + place) for place in range(1, size - ez + 2)
-    )

@@ -15,6 +15,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +25,10 @@ from urllib.parse import quote
 import pandas as pd
 import xarray as xr
 
-from epilens.core.errors import CubeError, LedgerError, PlanError, did_you_mean
+from epilens.core.errors import CubeError, LedgerError, did_you_mean
 from epilens.core.html_repr import bars, card
-from epilens.core.provenance import digest_of
 from epilens.data.scan import MOST_EZ
-from epilens.evaluation.cell_folder import CellFolder
+from epilens.evaluation.cell_folder import CellFolder, reading
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise
 from epilens.evidence.files import Cohort, open_cohort
@@ -76,38 +76,23 @@ class Run:
         """Patients with their keys and centers, and digests: `run.json`; empty without a run."""
         if not self.began:
             return {}
-        try:
-            setting = load_json(self.folder / _SETTING)
-        except (OSError, ValueError):
-            raise self._damaged(_SETTING) from None
-        if not isinstance(setting, dict) or _DIGESTS - set(setting):
-            raise self._damaged(_SETTING)
-        return setting
-
-    def _damaged(self, name: str) -> LedgerError:
-        return LedgerError(
-            f"{self.folder / name}: expected what `epilens run` wrote, found a damaged file. Heal "
-            "it: run `epilens run` again with the same plan, cubes and folder."
-        )
+        with reading(self.folder / _SETTING) as path:
+            setting = load_json(path)
+            if not isinstance(setting, dict) or _DIGESTS - set(setting):
+                raise ValueError(_SETTING)
+            return setting
 
     @cached_property
     def plan(self) -> Plan:
         """The resolved plan."""
-        try:
-            return Plan.load(self.folder / _PLAN)
-        except PlanError:
-            raise self._damaged(_PLAN) from None
+        with reading(self.folder / _PLAN) as path:
+            return Plan.load(path)
 
     @cached_property
     def split(self) -> pd.DataFrame:
         """Fold, partition, patient."""
-        try:
-            split = read_csv((self.folder / _SPLIT).read_bytes())
-        except (OSError, ValueError):
-            raise self._damaged(_SPLIT) from None
-        if not {"fold", "partition", "patient"} <= set(split):
-            raise self._damaged(_SPLIT)
-        return split
+        with reading(self.folder / _SPLIT) as path:
+            return read_csv(path.read_bytes())[["fold", "partition", "patient"]]
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
@@ -222,14 +207,12 @@ class Run:
     @property
     def subsets(self) -> Subsets | None:
         """Seizures that the cross-seizure analysis drew first; None: it drew none yet."""
-        path = self.folder / _SUBSETS
-        if not path.exists():
+        if not (self.folder / _SUBSETS).exists():
             return None
-        try:
-            written = load_json(path)
-        except ValueError:
-            return {}
-        return written if isinstance(written, dict) else {}
+        with suppress(ValueError):
+            written = load_json(self.folder / _SUBSETS)
+            return written if isinstance(written, dict) else {}
+        return {}
 
     def write_subsets(self, drawn: Subsets) -> None:
         """Write which seizures were drawn."""
@@ -274,19 +257,16 @@ class Run:
     @property
     def begun_with(self) -> Mapping[str, Any]:
         """`run.json` of a run to resume; empty where it is missing or damaged."""
-        try:
+        with suppress(LedgerError):
             return self.setting
-        except LedgerError:
-            return {}
+        return {}
 
     @property
     def methods_before(self) -> list[str]:
         """Methods of a run to resume, from its plan or, where that is damaged, its ledger."""
-        try:
+        with suppress(LedgerError, KeyError):
             if (self.folder / _PLAN).exists() and self.plan.digest == self.setting["plan_digest"]:
                 return list(self.plan.methods)
-        except (LedgerError, KeyError):
-            pass
         return self.methods if self.ledger_whole else []
 
     @property
@@ -314,11 +294,6 @@ class Run:
                     f"{self.folder}: expected a finished run with {name}, found none. Make or "
                     "finish it with `epilens run`."
                 )
-
-
-def cohort_digest(patients: Mapping[str, Any]) -> str:
-    """Digest of the patients of a run with their keys and centers."""
-    return digest_of(patients)
 
 
 def open_run(

@@ -29,7 +29,7 @@ def ranking_metrics(p_nez: Floats, is_ez: Bools) -> dict[str, float]:
         "auroc": _auroc(groups, K, n),
         "ez_auprc": _average_precision(groups, K),
         "ndcg_ez": _ndcg(groups, K, n),
-        "mrr_ez": _reciprocal_rank(groups),
+        "mrr_ez": expected_reciprocal_rank(*next(group for group in groups if group[2])[:3]),
         "recall_at_k": _recall_at_k(groups, K),
         "top1_ez": groups[0][2] / groups[0][1],
     }
@@ -79,9 +79,8 @@ def _ndcg(groups: list[Group], K: int, n: int) -> float:
     return float(gain / discount[:K].sum())
 
 
-def _reciprocal_rank(groups: list[Group]) -> float:
-    """Expected 1/rank of the first EZ channel."""
-    ahead, size, ez, _ = next(group for group in groups if group[2])
+def expected_reciprocal_rank(ahead: int, size: int, ez: int) -> float:
+    """Expected 1/rank of the first of `ez` channels, shuffled among `size` behind `ahead`."""
     orders = comb(size, ez)
     return sum(
         comb(size - place, ez - 1) / orders / (ahead + place) for place in range(1, size - ez + 2)
@@ -121,14 +120,9 @@ def score(ledger: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (method, seed, patient), part in test.groupby(["method", "seed", "patient"], sort=False):
         p, ez = part["p_nez"].to_numpy(np.float64), part["is_ez"].to_numpy(bool)
-        called = p < part["threshold"].to_numpy(np.float64)
-        counts = [
-            (called & ez).sum(),
-            (called & ~ez).sum(),
-            (~called & ez).sum(),
-            (~called & ~ez).sum(),
-        ]
-        decided = {k: float(v) for k, v in confusion_metrics(*counts).items()}
+        flagged = p < part["threshold"].to_numpy(np.float64)
+        tp, positive, n_ez = (flagged & ez).sum(), flagged.sum(), ez.sum()
+        counts = (tp, positive - tp, n_ez - tp, len(ez) - positive - n_ez + tp)
         rows.append(
             {
                 "method": method,
@@ -137,9 +131,9 @@ def score(ledger: pd.DataFrame) -> pd.DataFrame:
                 "patient": patient,
                 "center": part["center"].iloc[0],
                 "channels": len(part),
-                "ez_channels": int(ez.sum()),
-                "called_ez": int(called.sum()),
-                **decided,
+                "ez_channels": int(n_ez),
+                "called_ez": int(positive),
+                **{name: float(value) for name, value in confusion_metrics(*counts).items()},
                 **ranking_metrics(p, ez),
             }
         )

@@ -32,36 +32,33 @@ def stratified_folds(
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, folds]))
     order = _stratified_order(centers, rng)
-    test_fold = {patient: i % folds for i, patient in enumerate(order)}
-    rows = []
-    for fold in range(folds):
-        outside = {p: c for p, c in centers.items() if test_fold[p] != fold}
-        validating = _stratified_share(outside, validation, rng)
-        rows += [
-            (
-                str(fold),
-                "test" if test_fold[p] == fold else "validation" if p in validating else "fit",
-                p,
-            )
-            for p in _sorted(centers)
-        ]
-    return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
+    test_fold = {patient: str(i % folds) for i, patient in enumerate(order)}
+    return _split(centers, test_fold, validation, rng)
 
 
 def leave_one_center_out(centers: Mapping[str, str], validation: float, seed: int) -> pd.DataFrame:
     """One fold per center, which is held out of fitting and of every decision."""
-    names = _sorted(centers.values())
-    if len(names) < 2:
-        raise SplitError(f"splits: expected two or more centers, found {len(names)}. Use folds.")
+    count = len(set(centers.values()))
+    if count < 2:
+        raise SplitError(f"splits: expected two or more centers, found {count}. Use folds.")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
+    return _split(centers, centers, validation, rng)
+
+
+def _split(
+    centers: Mapping[str, str],
+    test_fold: Mapping[str, str],
+    validation: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Every fold with its test patients; a stratified share of the others validates."""
     rows = []
-    for center in names:
-        outside = {p: c for p, c in centers.items() if c != center}
-        validating = _stratified_share(outside, validation, rng)
-        rows += [
-            (center, "test" if c == center else "validation" if p in validating else "fit", p)
-            for p, c in ((p, centers[p]) for p in _sorted(centers))
-        ]
+    for fold in _sorted(test_fold.values()):
+        outside = {p: c for p, c in centers.items() if test_fold[p] != fold}
+        partition = dict.fromkeys(centers, "fit")
+        partition |= dict.fromkeys(_stratified_share(outside, validation, rng), "validation")
+        partition |= {p: "test" for p in centers if test_fold[p] == fold}
+        rows += [(fold, partition[p], p) for p in _sorted(centers)]
     return check_split(pd.DataFrame(rows, columns=["fold", "partition", "patient"]), centers)
 
 
@@ -133,7 +130,6 @@ def check_split(
 
 def split_digest(split: pd.DataFrame) -> str:
     """Digest of a split; the order of its rows does not matter."""
-    rows = sorted(
-        map(tuple, split[["fold", "partition", "patient"]].astype(str).to_numpy().tolist())
-    )
+    columns = split[["fold", "partition", "patient"]].astype(str)
+    rows = sorted(columns.itertuples(index=False, name=None))
     return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
