@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from epilens.evaluation.certainty import Certainty
-from epilens.evaluation.feature_novelty import feature_summary_names
-from epilens.evaluation.novelty import SCORE_NAMES, evidence_names
+from epilens.evaluation.novelty import SCORE_NAMES, evidence_names, feature_summary_names
 from epilens.localization.feature_words import describe_deviation
 from epilens.networks.model import open_model
 

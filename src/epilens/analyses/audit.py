@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from epilens.analyses import Analysis
-from epilens.analyses.audit_of_cells import Check, cell_checks, cells_of_ledger, ledger_checks
 from epilens.analyses.reinference import changed_subsets
 from epilens.analyses.verdicts import ClaimOutcome, Verdict
-from epilens.core.errors import CubeError
+from epilens.core.decisions import fuse_scores, selected_threshold
+from epilens.core.errors import CubeError, EpilensError, LedgerError
 from epilens.core.provenance import digest_of
+from epilens.evaluation.cell_folder import CellFolder
+from epilens.evaluation.ledger import KEY, cell_threshold
 from epilens.evaluation.novelty import shared_patients
-from epilens.evaluation.protocol import make_split
+from epilens.evaluation.protocol import cell_inputs, make_split, store_keys, trained_parts
 from epilens.evaluation.run import Run
 from epilens.evaluation.splits import split_digest
-from epilens.methods import evidence_counts
+from epilens.methods import METHODS, VALIDATION, evidence_counts
+from epilens.methods.shaft import smoothed_ledger
+from epilens.plan import SHAFT
+
+Check = tuple[str, Any, Any]
+"""Title of the check (with a remark in parentheses), expected value, value found."""
+CellName = tuple[str, int, str]
+"""Method, seed and fold."""
 
 
 def compute(run: Run) -> pd.DataFrame:
@@ -115,7 +127,7 @@ def _cubes(run: Run) -> Iterator[Check]:
         counts |= evidence_counts([cube])
         stated += int(cube.attrs.get("seizures", cube.sizes["seizure"]))
     yield "cubes that are those of the run", len(patients), len(counts)
-    twice = {name for pair in shared_patients(_readable(run, counts)) for name in pair}
+    twice = {name for pair in shared_patients((p, run.cube(p)) for p in counts) for name in pair}
     yield "patients that share a seizure with another one", 0, len(twice)
     yield "seizures with a valid channel", stated, sum(n["seizures"] for n in counts.values())
     cells = cells_of_ledger(run)
@@ -128,8 +140,160 @@ def _cubes(run: Run) -> Iterator[Check]:
         yield title, 0, 0 if run.subsets is None else len(changed_subsets(run))
 
 
-def _readable(run: Run, patients: Iterable[str]) -> Iterator[tuple[str, xr.Dataset]]:
-    return ((patient, run.cube(patient)) for patient in patients)
+def cell_checks(run: Run) -> Iterator[Check]:
+    """Every cell that the plan asks for exists and is what its inputs give today."""
+    wanted = _asked(run, _parts(run))
+    records = {name: run.cell(*name).record for name in wanted}
+    whole = {name: record for name, record in records.items() if record}
+    yield "cells that the plan asks for", len(wanted), len(whole)
+    damaged = [r for r in whole.values() if r.get("key") != digest_of(r.get("inputs"))]
+    yield "cells whose key is not that of the inputs they name", 0, len(damaged)
+    gone = sorted({method for method, *_ in whole if method not in METHODS})
+    note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
+    stale = Counter(
+        name[0]
+        for name, record in whole.items()
+        if name[0] in METHODS and not _is_current(run, name, record)
+    )
+    listed = ", ".join(f"{n} of {method}" for method, n in sorted(stale.items()))
+    yield f"cells that other settings, code, cubes or split made{note}", "none", listed or "none"
+
+
+def _parts(run: Run) -> list[str]:
+    """Methods of the plan that have cells."""
+    parts = trained_parts([METHODS[name] for name in run.plan.methods if name in METHODS])
+    # A method of a package that is gone had cells of its own.
+    return parts + [name for name in run.plan.methods if name not in METHODS]
+
+
+def _asked(run: Run, methods: Sequence[str]) -> list[CellName]:
+    """Each of the methods with every seed and fold of the run's plan."""
+    folds = dict.fromkeys(run.split["fold"])
+    return [(name, seed, fold) for name in methods for seed in run.plan.seeds for fold in folds]
+
+
+def _is_current(run: Run, name: CellName, record: Mapping[str, Any]) -> bool:
+    """Whether settings, code, plan, split and patients would give the key of a cell again."""
+    (method, seed, fold), stored = name, record.get("inputs", {})
+    rows = run.split[run.split["fold"] == fold]
+    try:
+        keys = _keys(run, METHODS[method].input) or stored["patients"]
+        inputs = cell_inputs(method, seed, run.plan, rows, keys)
+    except (EpilensError, KeyError):
+        return False
+    # Pretrained weights may have been removed; other weights are detected.
+    inputs["pretrained"] = inputs["pretrained"] or stored.get("pretrained")
+    return digest_of(inputs) == record.get("key")
+
+
+@lru_cache(maxsize=16)
+def _keys(run: Run, store: str) -> dict[str, str]:
+    """Keys of what a method reads of each patient; empty if the stores are not available."""
+    patients = run.setting["patients"]
+    if store == "cube":
+        return {patient: about["key"] for patient, about in patients.items()}
+    return {} if run.cubes is None else store_keys(run.cohort, patients, store)
+
+
+def ledger_checks(run: Run) -> Iterator[Check]:
+    """The ledger contains what the plan asks for, as the cells wrote it."""
+    cells = cells_of_ledger(run)
+    asked = set(_asked(run, run.plan.methods))
+    present = asked & {cell.name for cell in cells}
+    yield "methods, seeds and folds of the plan in the ledger", len(asked), len(present)
+    yield from _thresholds(run, cells)
+    whole = [cell for cell in cells if cell.folder.record]
+    title = f"of the cells, those that the ledger does not repeat exactly (of {len(whole)})"
+    yield title, 0, sum(cell.differs() for cell in whole)
+    if {"prq", "bcr", "cdel"} <= set(run.methods):
+        yield "largest difference of cdel from 0.8 prq + 0.2 bcr", 0.0, _fusion_error(run.ledger)
+    smooth = [m for m in run.methods if m.endswith(SHAFT) and m.removesuffix(SHAFT) in run.methods]
+    if smooth:
+        title = "largest difference of smoothed methods from the smoothed scores of their methods"
+        yield title, 0.0, max(_smoothing_error(run, name) for name in smooth)
+
+
+def _thresholds(run: Run, cells: Sequence[LedgerCell]) -> Iterator[Check]:
+    """Chosen on validation patients, or by the method on scores that it stored; never on tests."""
+    asked = [cell for cell in cells if cell.chosen_on == VALIDATION]
+    same = sum(cell.threshold_is_selected() for cell in asked)
+    yield "thresholds that validation patients alone select", len(asked), same
+    own = [cell for cell in cells if cell.chosen_on != VALIDATION]
+    named = "; ".join(sorted({f"{cell.name[0]}, by {cell.chosen_on}" for cell in own}))
+    same = sum(cell.threshold_is_selected() for cell in own)
+    title = f"thresholds that the scores kept with their cells select ({named or 'no method'})"
+    yield title, len(own), same
+    trained = run.split[run.split["partition"] != "test"].groupby("fold")["patient"].agg(set)
+    outside = [c for c in own if not set(c.own_scores["patient"]) <= trained.get(c.name[2], set())]
+    yield "cells that chose a threshold on others than fit and validation", 0, len(outside)
+
+
+@dataclass(frozen=True)
+class LedgerCell:
+    """The ledger's rows of one method, seed and fold, and the cell that they come from."""
+
+    name: CellName
+    rows: pd.DataFrame
+    folder: CellFolder
+
+    @property
+    def recorded(self) -> Mapping[str, Any]:
+        """What the cell records about its threshold; empty: fused methods have no cell."""
+        return self.folder.record.get("threshold", {})
+
+    @property
+    def chosen_on(self) -> str:
+        """Patients whose scores choose its threshold."""
+        return self.recorded.get("chosen_on", VALIDATION)
+
+    @cached_property
+    def own_scores(self) -> pd.DataFrame:
+        """Scores on which the method itself chose its threshold; empty if it stored none."""
+        stored = None if self.chosen_on == VALIDATION else self.folder.threshold_scores
+        return self.rows.iloc[:0] if stored is None else stored
+
+    def threshold_is_selected(self) -> bool:
+        """Whether these scores select the threshold of the ledger and of the cell's record."""
+        try:
+            selected = (
+                cell_threshold(self.rows)
+                if self.chosen_on == VALIDATION
+                else selected_threshold(self.own_scores, self.recorded.get("share_within"))
+            )
+        except LedgerError:
+            return False
+        stated = [self.rows["threshold"].iloc[0]]
+        if self.folder.record:
+            stated.append(self.recorded.get("value"))
+        return all(value == selected for value in stated)
+
+    def differs(self) -> bool:
+        """Whether the ledger differs from what the cell wrote."""
+        try:
+            written = self.folder.ledger
+        except LedgerError:
+            return True
+        first, second = (f.sort_values(KEY, ignore_index=True) for f in (self.rows, written))
+        return not first.equals(second[list(first)])
+
+
+def cells_of_ledger(run: Run) -> list[LedgerCell]:
+    """All cells, in the ledger's order."""
+    groups = run.ledger.groupby(["method", "seed", "fold"], sort=False)
+    return [LedgerCell(name, rows, run.cell(*name)) for name, rows in groups]  # ty: ignore
+
+
+def _smoothing_error(run: Run, name: str) -> float:
+    raw, smooth = (run.ledger[run.ledger["method"] == m] for m in (name.removesuffix(SHAFT), name))
+    again = smoothed_ledger(raw, run.plan.shaft)
+    both = smooth.merge(again, on=KEY[1:], how="outer", suffixes=("", "_again"))
+    return float((both["p_nez"] - both["p_nez_again"]).abs().max(skipna=False).round(12))
+
+
+def _fusion_error(ledger: pd.DataFrame) -> float:
+    scores = ledger.pivot(index=KEY[1:], columns="method", values="p_nez")
+    fused = fuse_scores(scores["prq"], scores["bcr"])
+    return float(np.abs(fused - scores["cdel"]).max().round(12))
 
 
 def claim(frame: pd.DataFrame) -> Verdict:

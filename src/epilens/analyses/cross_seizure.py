@@ -10,7 +10,7 @@ from epilens.analyses.figures import Panels, grouped_points
 from epilens.analyses.intervals import add_t_intervals, deciding, kinds_in
 from epilens.analyses.reinference import CONDITIONS, subset_scores
 from epilens.analyses.tables import CORE, as_columns, over_seeds, paper_rows, value_of
-from epilens.analyses.verdicts import FEWEST, ClaimOutcome, Verdict
+from epilens.analyses.verdicts import Verdict, outcome_of
 from epilens.evaluation.resampling import bootstrap_patients, patient_means
 from epilens.evaluation.run import Run
 
@@ -49,9 +49,9 @@ def compute(run: Run) -> pd.DataFrame:
     for method in CORE:
         for metric in METRICS:
             for condition in CONDITIONS:
+                value, sd = means.loc[(method, condition), [metric, f"{metric}_sd"]]
                 row = {"method": method, "metric": metric, "seizures": condition}
-                row |= {"value": means.loc[(method, condition), metric]}
-                row |= {"value_sd": means.loc[(method, condition), f"{metric}_sd"]}
+                row |= {"value": value, "value_sd": sd}
                 gains = _gains(scores, method, metric, condition)
                 rows.append(row | _gain(gains, metric, condition))
                 differences.append([] if condition == "all" else gains.to_numpy())
@@ -101,22 +101,13 @@ def claim(frame: pd.DataFrame) -> Verdict:
     above = asked[asked["low"] > 0]
     named = ", ".join(f"{HEADINGS[r.metric]} over {r.seizures}" for r in above.itertuples())
     return Verdict(
-        _outcome(asked),
+        outcome_of(asked.rename(columns={"gain": "estimate"}).itertuples()),
         "CDEL's Macro-F1 rises from 0.6146 with one seizure to 0.6254 with two and 0.6395 with "
         "all, and all eight intervals of the gains lie above zero (73 patients)",
         f"{with_one:.4f}, {with_two:.4f} and {with_all:.4f}; above zero are {len(above)} of "
         f"{len(asked)} intervals ({named or 'none'}; {kinds}, {int(cdel['patients'].max())} "
         "patients)",
     )
-
-
-def _outcome(gains: pd.DataFrame) -> ClaimOutcome:
-    gains = gains[gains["gain"].notna() & (gains["patients"] >= FEWEST)]
-    if gains.empty:
-        return ClaimOutcome.NOT_COMPARABLE
-    if (gains["high"] < 0).any():
-        return ClaimOutcome.DIFFER
-    return ClaimOutcome.AGREE if (gains["low"] > 0).all() else ClaimOutcome.UNCLEAR
 
 
 ENTRIES = (
@@ -132,10 +123,8 @@ ENTRIES = (
         paper=PAPER,
         wide=wide,
         within="method",
-        formats={
-            **dict.fromkeys(("gain", "low", "high", "t_low", "t_high"), "+.4f"),
-            "patients": ".0f",
-        },
+        formats=dict.fromkeys(("gain", "low", "high", "t_low", "t_high"), "+.4f")
+        | {"patients": ".0f"},
         interval="gain",
         draw=draw,
     ),

@@ -63,29 +63,23 @@ def hardest_rows(ledger: pd.DataFrame) -> pd.DataFrame:
     test = ledger[(ledger["partition"] == "test") & ledger["method"].isin(CORE)]
     wide = test.pivot(index=key, columns="method", values=["p_nez", "threshold"])
     is_ez = test[test["method"] == "prq"].set_index(key)["is_ez"].loc[wide.index]
-    flagged = {m: (wide["p_nez"][m] < wide["threshold"][m]).to_numpy() for m in CORE}
-    margin = (wide["p_nez"]["prq"] - wide["threshold"]["prq"]).abs().to_numpy()
-    rows = []
-    for (seed, patient), places in is_ez.groupby(["seed", "patient"]).indices.items():
-        # pivot sorted the channels by name, and a stable sort keeps that order in ties.
-        order = places[np.argsort(margin[places], kind="stable")]
-        for percent in PERCENTS:
-            hard = order[: -(-percent * len(order) // 100)]
-            ez = is_ez.to_numpy()[hard]
-            for method in CORE:
-                decided = _decide(flagged[method][hard], ez)
-                rows.append((percent, method, seed, patient, len(hard), ez.sum(), *decided))
-    columns = ["percent", "method", "seed", "patient", "channels", "ez_channels", *METRICS]
-    frame = pd.DataFrame(rows, columns=columns)
-    # In the order in which the table shows them.
-    return frame.sort_values("percent", kind="stable", ignore_index=True)
-
-
-def _decide(flagged: np.ndarray, is_ez: np.ndarray) -> tuple[float, float]:
-    """EZ-F1 and EZ recall, 0 where there is no EZ."""
-    tp, fp, fn = (flagged & is_ez).sum(), (flagged & ~is_ez).sum(), (~flagged & is_ez).sum()
-    f1 = confusion_metrics(tp, fp, fn, (~flagged & ~is_ez).sum())["ez_f1"]
-    return float(f1), float(tp / (tp + fn)) if tp + fn else 0.0
+    margin = (wide["p_nez"]["prq"] - wide["threshold"]["prq"]).abs().groupby(["seed", "patient"])
+    # pivot sorted the channels by name, and ranks of ties keep that order.
+    place, channels = margin.rank(method="first"), margin.transform("size")
+    parts = []
+    for percent in PERCENTS:
+        hard = place <= -(-percent * channels // 100)
+        for method in CORE:
+            flagged = wide["p_nez"][method] < wide["threshold"][method]
+            outcomes = (flagged & is_ez, flagged & ~is_ez, ~flagged & is_ez, ~flagged & ~is_ez)
+            counts = pd.concat(outcomes, axis=1)[hard].groupby(["seed", "patient"]).sum()
+            tp, fp, fn, tn = counts.to_numpy().T
+            values = {"ez_f1": confusion_metrics(tp, fp, fn, tn)["ez_f1"], "ez_channels": tp + fn}
+            values["ez_recall"] = tp / np.maximum(tp + fn, 1)
+            part = pd.DataFrame(values, counts.index).assign(percent=percent, method=method)
+            parts.append(part.reset_index())
+    frame = pd.concat(parts, ignore_index=True)
+    return frame.sort_values(["percent", "seed", "patient"], kind="stable", ignore_index=True)
 
 
 def draw(frame: pd.DataFrame, axes: Panels) -> None:

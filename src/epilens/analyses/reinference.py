@@ -6,7 +6,7 @@ models, seeds and folds see the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import xarray as xr
 from epilens.analyses.tables import CORE
 from epilens.core.decisions import fuse_scores
 from epilens.core.errors import LedgerError
+from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.execution import one_thread
 from epilens.evaluation.resampling import metrics_of_rows
 from epilens.evaluation.run import Run, Subsets
@@ -63,9 +64,7 @@ def valid_seizures(cube: xr.Dataset) -> list[int]:
 @lru_cache(maxsize=4)
 def matched_patients(run: Run) -> dict[str, list[int]]:
     """Patients with two valid seizures or more, and which these are."""
-    seizures_of = {
-        patient: valid_seizures(run.cube(patient)) for patient in run.setting["patients"]
-    }
+    seizures_of = {name: valid_seizures(run.cube(name)) for name in run.setting["patients"]}
     return {patient: seizures for patient, seizures in seizures_of.items() if len(seizures) > 1}
 
 
@@ -120,44 +119,18 @@ def subset_scores(run: Run) -> pd.DataFrame:
 
 @lru_cache(maxsize=4)
 def _scores_of_subsets(run: Run) -> pd.DataFrame:
-    with one_thread():
-        return pd.DataFrame(_all_rows(run, drawn_subsets(run)))
-
-
-def _all_rows(run: Run, drawn: Mapping[str, Mapping[str, list[Subset]]]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+    drawn, rows = drawn_subsets(run), []
     test = run.split[run.split["partition"] == "test"]
-    for fold, part in test.groupby("fold", sort=False):
-        cells = [
-            FoldNetworks.open(run, seed, str(fold)) for seed in dict.fromkeys(run.ledger["seed"])
-        ]
-        for patient in (name for name in part["patient"] if name in drawn):
-            cube = run.cube(patient)
-            for cell in cells:
-                rows += cell.rate(run, cube, drawn[patient])
-    return rows
-
-
-Network = tuple["PatientNetwork", Standardizer]
-
-
-def _open_network(run: Run, branch: str, seed: int, fold: str) -> Network:
-    """A trained network and its standardizer, from the checkpoint of a cell."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    path = run.cell(branch, seed, fold).checkpoint
-    try:
-        tensors = load_file(path)
-        mean, scale = (tensors.pop(f"standardizer.{part}").numpy() for part in ("mean", "scale"))
-        network = untrained(METHODS[branch].settings, mean.size)
-        network.load_state_dict(tensors)
-    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-        raise LedgerError(
-            f"{path}: expected the checkpoint of {branch}, found none that can be read "
-            f"({type(error).__name__}). Remove this cell and run again."
-        ) from None
-    return network, Standardizer(mean, scale)
+    with one_thread():
+        for fold, part in test.groupby("fold", sort=False):
+            cells = [
+                FoldNetworks.open(run, seed, str(fold)) for seed in run.ledger["seed"].unique()
+            ]
+            for patient in (name for name in part["patient"] if name in drawn):
+                cube = run.cube(patient)
+                for cell in cells:
+                    rows += cell.rate(run, cube, drawn[patient])
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)
@@ -165,22 +138,31 @@ class FoldNetworks:
     """Both branches of one seed and fold, and the thresholds of the three models."""
 
     seed: int
-    networks: dict[str, Network]
+    networks: dict[str, tuple[PatientNetwork, Standardizer]]
     thresholds: dict[str, float]
 
     @classmethod
     def open(cls, run: Run, seed: int, fold: str) -> FoldNetworks:
         """Checkpoints and thresholds of a run."""
-        here = run.ledger[(run.ledger["seed"] == seed) & (run.ledger["fold"] == fold)]
-        thresholds = here.groupby("method")["threshold"].first()
-        networks = {branch: _open_network(run, branch, seed, fold) for branch in BRANCHES}
-        return cls(seed, networks, {name: float(thresholds[name]) for name in CORE})
+        rows = run.ledger[(run.ledger["seed"] == seed) & (run.ledger["fold"] == fold)]
+        thresholds = rows.groupby("method")["threshold"].first()
+        networks = {name: _open_network(name, run.cell(name, seed, fold)) for name in BRANCHES}
+        return cls(int(seed), networks, {name: float(thresholds[name]) for name in CORE})
 
     def rate(
         self, run: Run, cube: xr.Dataset, chosen: Mapping[str, Sequence[Subset]]
     ) -> Iterator[dict[str, Any]]:
         """Metrics of each model and condition, averaged over its repeats."""
-        p_nez = self._scorer(cube)
+        embedded = {name: _embed(*network, cube) for name, network in self.networks.items()}
+
+        @cache
+        def p_nez(subset: Subset) -> dict[str, np.ndarray]:
+            scores = {
+                name: _decide(network, *embedded[name], list(subset))
+                for name, (network, _) in self.networks.items()
+            }
+            return scores | {"cdel": fuse_scores(scores["prq"], scores["bcr"])}
+
         _check_same(run, self.seed, cube, p_nez(tuple(range(cube.sizes["seizure"]))))
         about = {"patient": cube.attrs["patient"], "seed": self.seed}
         for condition, repeats in chosen.items():
@@ -190,22 +172,23 @@ class FoldNetworks:
                 metrics = pd.DataFrame([rated[s] for s in repeats]).mean().to_dict()
                 yield about | {"seizures": condition, "method": method} | metrics
 
-    def _scorer(self, cube: xr.Dataset) -> Callable[[Subset], dict[str, np.ndarray]]:
-        """Seizures → score of every channel by method; NaN where a channel is in none of them."""
-        embedded = {
-            name: _embed(network, cube, scaling)
-            for name, (network, scaling) in self.networks.items()
-        }
 
-        @cache
-        def p_nez(chosen: Subset) -> dict[str, np.ndarray]:
-            scores = {
-                name: _decide(network, *embedded[name], list(chosen))
-                for name, (network, _) in self.networks.items()
-            }
-            return scores | {"cdel": fuse_scores(scores["prq"], scores["bcr"])}
+def _open_network(branch: str, cell: CellFolder) -> tuple[PatientNetwork, Standardizer]:
+    """A trained network and its standardizer, from the checkpoint of a cell."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
 
-        return p_nez
+    try:
+        tensors = load_file(cell.checkpoint)
+        mean, scale = (tensors.pop(f"standardizer.{part}").numpy() for part in ("mean", "scale"))
+        network = untrained(METHODS[branch].settings, mean.size)
+        network.load_state_dict(tensors)
+    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+        raise LedgerError(
+            f"{cell.checkpoint}: expected the checkpoint of {branch}, found none that can be read "
+            f"({type(error).__name__}). Remove this cell and run again."
+        ) from None
+    return network, Standardizer(mean, scale)
 
 
 def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, float]:
@@ -216,7 +199,7 @@ def _rate(p_nez: np.ndarray, cube: xr.Dataset, threshold: float) -> dict[str, fl
 
 
 def _embed(
-    network: PatientNetwork, cube: xr.Dataset, scaling: Standardizer
+    network: PatientNetwork, scaling: Standardizer, cube: xr.Dataset
 ) -> tuple[Tensor, Tensor]:
     """Features z (S, C, D) of each seizure, and which seizures show a channel, m (S, C)."""
     import torch

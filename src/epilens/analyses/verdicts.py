@@ -59,13 +59,13 @@ class Verdict:
         return f"The paper: {self.paper}. Here: {self.here}. {self.outcome.value}"
 
 
-def usable(comparisons: Iterable[Comparison | None]) -> list[Comparison]:
-    """Comparisons that are defined and have enough patients."""
+def usable(comparisons: Iterable[Any]) -> list[Comparison]:
+    """Comparisons, or rows of a frame with their fields, that are defined with enough patients."""
     defined = [c for c in comparisons if c is not None and not isnan(c.estimate)]
     return [c for c in defined if c.patients >= FEWEST]
 
 
-def outcome_of(comparisons: Iterable[Comparison | None]) -> ClaimOutcome:
+def outcome_of(comparisons: Iterable[Any]) -> ClaimOutcome:
     """Of "each first beats its second": all intervals above zero, one below, or neither."""
     tested = usable(comparisons)
     if not tested:
