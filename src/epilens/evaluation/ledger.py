@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
@@ -21,36 +22,35 @@ COLUMNS = [*KEY, "center", "is_ez", "p_nez", "threshold"]
 
 def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
     """The ledger itself, if it is valid; otherwise an error that names the first problem."""
+    if problem := next(_problems(ledger), ""):
+        raise LedgerError(f"{who}: {problem}")
+    return ledger[COLUMNS]
+
+
+def _problems(ledger: pd.DataFrame) -> Iterator[str]:
+    """What is wrong with a ledger; a later problem presumes that there is no earlier one."""
     missing = [name for name in COLUMNS if name not in ledger]
     if missing:
-        raise LedgerError(
-            f"{who}: expected columns {', '.join(COLUMNS)}, found no {missing[0]}. Run the plan "
-            "again."
-        )
-    twice = ledger.duplicated(KEY)
-    if twice.any():
-        where = _where(ledger[twice].iloc[0])
-        raise LedgerError(
-            f"{who}: expected every channel once, found {int(twice.sum())} twice: {where}."
-        )
+        yield f"expected columns {', '.join(COLUMNS)}, found no {missing[0]}. Run the plan again."
+    twice = ledger[ledger.duplicated(KEY)]
+    if len(twice):
+        yield f"expected every channel once, found {len(twice)} twice: {_where(twice)}."
     for name in ("p_nez", "threshold"):
         wrong = ledger[~ledger[name].between(0, 1)]
         if len(wrong):
             what = f"probabilities ({name}) in [0, 1], found {wrong[name].iloc[0]}"
-            raise LedgerError(f"{who}: expected {what}, at {_where(wrong.iloc[0])}.")
+            yield f"expected {what}, at {_where(wrong)}."
     labels = ledger["is_ez"]
     wrong = ledger[:0] if labels.dtype == bool else ledger[~labels.map(_is_label).astype(bool)]
     if len(wrong):
         value = wrong["is_ez"].iloc[0]
-        where = _where(wrong.iloc[0])
-        raise LedgerError(f"{who}: expected is_ez true or false, found {value!r}, at {where}.")
+        yield f"expected is_ez true or false, found {value!r}, at {_where(wrong)}."
     unknown = sorted(set(ledger["partition"]) - {"validation", "test"})
     if unknown:
-        raise LedgerError(f"{who}: expected validation or test, found partition {unknown[0]!r}.")
+        yield f"expected validation or test, found partition {unknown[0]!r}."
     if ledger.groupby(["method", "seed", "fold"])["threshold"].nunique().gt(1).any():
-        raise LedgerError(f"{who}: expected one threshold per method, seed and fold, found more.")
-    _check_leaks(ledger, who)
-    return ledger[COLUMNS]
+        yield "expected one threshold per method, seed and fold, found more."
+    yield from _leaks(ledger)
 
 
 def _is_label(value: object) -> bool:
@@ -58,25 +58,22 @@ def _is_label(value: object) -> bool:
     return isinstance(value, bool | np.bool_ | int | float | np.number) and value in (0, 1)
 
 
-def _where(row: pd.Series) -> str:
-    return ", ".join(f"{name} {row[name]}" for name in KEY)
+def _where(rows: pd.DataFrame, key: Sequence[str] = KEY) -> str:
+    """The first of the rows."""
+    return ", ".join(f"{name} {rows[name].iloc[0]}" for name in key)
 
 
-def _check_leaks(ledger: pd.DataFrame, who: str) -> None:
+def _leaks(ledger: pd.DataFrame) -> Iterator[str]:
     """A patient is tested once per method and seed, and never validates the fold that tests it."""
     test = ledger[ledger["partition"] == "test"]
     again = test[test.duplicated(["method", "seed", "patient", "channel"])]
     if len(again):
-        raise LedgerError(
-            f"{who}: expected every channel in one test fold, found {len(again)} in two: "
-            f"{_where(again.iloc[0])}."
-        )
+        what = f"every channel in one test fold, found {len(again)} in two"
+        yield f"expected {what}: {_where(again)}."
     roles = ledger.groupby(["method", "seed", "fold", "patient"])["partition"].nunique()
     if roles.gt(1).any():
         where = ", ".join(map(str, roles[roles > 1].index[0]))
-        raise LedgerError(
-            f"{who}: expected separate validation and test patients, found one in both: {where}."
-        )
+        yield f"expected separate validation and test patients, found one in both: {where}."
 
 
 def write_ledger(ledger: pd.DataFrame, path: str | Path) -> Path:
@@ -132,19 +129,19 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
     """
     if not isinstance(prq, pd.DataFrame):
         return fuse_scores(prq, bcr, weight)
-    keys = [name for name in KEY if name != "method"]
+    keys = KEY[1:]
     columns = [*keys, "p_nez", "is_ez", "center"]
     merged = prq.merge(bcr[columns], on=keys, how="outer", suffixes=("", "_bcr"), indicator=True)
     alone = merged[merged["_merge"] != "both"]
     if len(alone):
-        where = ", ".join(f"{name} {alone.iloc[0][name]}" for name in keys)
+        where = _where(alone, keys)
         raise LedgerError(
             f"fuse: expected the same channels in both, found {len(alone)} in one: {where}."
         )
     for name in ("is_ez", "center"):
         other = merged[merged[name] != merged[f"{name}_bcr"]]
         if len(other):
-            where = ", ".join(f"{key} {other.iloc[0][key]}" for key in keys)
+            where = _where(other, keys)
             raise LedgerError(
                 f"fuse: expected the same {name} in both, found a difference: {where}."
             )
@@ -155,9 +152,8 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
 
 def with_thresholds(ledger: pd.DataFrame) -> pd.DataFrame:
     """The ledger with the threshold that its validation rows select, per method, seed and fold."""
-    parts = []
-    for _, cell in ledger.groupby(["method", "seed", "fold"], sort=False):
-        parts.append(cell.assign(threshold=cell_threshold(cell)))
+    cells = ledger.groupby(["method", "seed", "fold"], sort=False)
+    parts = [cell.assign(threshold=cell_threshold(cell)) for _, cell in cells]
     return pd.concat(parts, ignore_index=True)
 
 

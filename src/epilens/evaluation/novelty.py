@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -226,16 +226,11 @@ def shared_patients(cubes: Iterable[tuple[str, xr.Dataset]]) -> list[tuple[str, 
 
 def check_apart(cubes: Iterable[tuple[str, xr.Dataset]]) -> None:
     """Refuse a cohort in which one person is two patients: training would know the test."""
-    centers: dict[str, str] = {}
-
-    def noted() -> Iterator[tuple[str, xr.Dataset]]:
-        for patient, cube in cubes:
-            centers[patient] = f"{patient} ({cube.attrs.get('center', 'no center')})"
-            yield patient, cube
-
-    pairs = shared_patients(noted())
-    if pairs:
-        first, second = (centers[name] for name in pairs[0])
+    with_centers = (
+        (f"{patient} ({cube.attrs.get('center', 'no center')})", cube) for patient, cube in cubes
+    )
+    if pairs := shared_patients(with_centers):
+        first, second = pairs[0]
         more = f" and in {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
         raise CubeError(
             f"cohort: expected every patient once, found the same seizure in {first} and {second}"

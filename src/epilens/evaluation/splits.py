@@ -6,7 +6,7 @@ A split is a table (fold, partition, patient); partitions are fit, validation an
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -103,29 +103,29 @@ def check_split(
     split: pd.DataFrame, centers: Mapping[str, str], who: str = "split"
 ) -> pd.DataFrame:
     """The split itself, if it is valid; otherwise an error that names the patients."""
+    if problem := next(_problems(split, centers), ""):
+        raise SplitError(f"{who}: {problem}")
+    return split.reset_index(drop=True)
+
+
+def _problems(split: pd.DataFrame, centers: Mapping[str, str]) -> Iterator[str]:
     unknown = sorted(set(split["patient"]) - set(centers))
     wrong = sorted(set(split["partition"]) - set(PARTITIONS))
     if unknown:
-        raise SplitError(f"{who}: unknown patients {', '.join(unknown[:5])}. Are they described?")
+        yield f"unknown patients {', '.join(unknown[:5])}. Are they described?"
     if wrong:
-        raise SplitError(f"{who}: unknown partition {wrong[0]!r}; use fit, validation, test.")
-    twice = split[split.duplicated(["fold", "patient"])]
-    if len(twice):
-        row = twice.iloc[0]
-        raise SplitError(f"{who}: {row['patient']} is in two partitions of fold {row['fold']}.")
+        yield f"unknown partition {wrong[0]!r}; use fit, validation, test."
+    for row in split[split.duplicated(["fold", "patient"])].itertuples():
+        yield f"{row.patient} is in two partitions of fold {row.fold}."
     for fold, part in split.groupby("fold", sort=False):
-        absent = sorted(set(PARTITIONS) - set(part["partition"]))
-        if absent:
-            raise SplitError(f"{who}: fold {fold} has no {absent[0]} patient.")
+        for absent in sorted(set(PARTITIONS) - set(part["partition"])):
+            yield f"fold {fold} has no {absent} patient."
     tested = split.loc[split["partition"] == "test", "patient"].value_counts()
     if (tested > 1).any():
-        raise SplitError(
-            f"{who}: {tested.index[0]} is tested in {tested.iloc[0]} folds; once is right."
-        )
+        yield f"{tested.index[0]} is tested in {tested.iloc[0]} folds; once is right."
     untested = sorted(set(centers) - set(tested.index), key=natural)
     if untested:
-        raise SplitError(f"{who}: {len(untested)} patients are never tested, e.g. {untested[0]}.")
-    return split.reset_index(drop=True)
+        yield f"{len(untested)} patients are never tested, e.g. {untested[0]}."
 
 
 def split_digest(split: pd.DataFrame) -> str:

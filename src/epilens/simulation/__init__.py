@@ -38,7 +38,8 @@ def simulate(
     """
     out, centers = Path(out), shape_of(shape)
     _check_target(out)
-    _check_seed(seed)
+    if seed < 0:
+        raise DataError(f"simulate: expected a seed of 0 or more, found {seed}.")
     with replace_folder(out, KIND) as partial:
         work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
         for index, center in enumerate(centers):
@@ -47,8 +48,8 @@ def simulate(
             write_center(folder, center, patients)
             work += [(folder, patient, run) for patient in patients for run in patient.runs]
         _write_all(work, jobs, Progress.of(tick))
-        about = simulation_facts(shape, seed)
-        (partial / "simulation.json").write_text(json.dumps(about) + "\n")
+        facts = json.dumps(simulation_facts(shape, seed))
+        (partial / "simulation.json").write_text(facts + "\n")
     return [out / center.name.lower() for center in centers]
 
 
@@ -81,8 +82,3 @@ def _check_target(out: Path) -> None:
         raise DataError(
             f"simulate: expected to be able to write to {parent}, found {what}. Give another path."
         )
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise DataError(f"simulate: expected a seed of 0 or more, found {seed}.")

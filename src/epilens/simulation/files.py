@@ -53,7 +53,7 @@ def write_center(folder: Path, center: Center, patients: Sequence[SimulatedPatie
         "to try out software.\nNothing computed from them is clinical evidence.\n",
         encoding="utf-8",
     )
-    _participants(folder, center, patients)
+    _participants(folder, patients)
     # Inherited by every run; the run's own file adds what differs.
     _json(
         folder / f"{_TASK}_ieeg.json",
@@ -89,13 +89,12 @@ def write_run(folder: Path, patient: SimulatedPatient, run: SimulatedRun) -> Non
     rows = [*(signal[i] for i in recorded), _heart(samples, run.fs)]
     write = _edf if patient.center.file_format == "edf" else _brainvision
     write(place, f"{stem}_ieeg", [*names, "ECG"], rows, run.fs)
-    modality = patient.implant.modality
     _json(
         place / f"{stem}_ieeg.json",
         {
             "SamplingFrequency": run.fs,
             "RecordingDuration": samples / run.fs,
-            f"{modality}ChannelCount": len(names),
+            f"{patient.implant.modality}ChannelCount": len(names),
             "ECGChannelCount": 1,
         },
     )
@@ -133,9 +132,8 @@ def _tsv(
     path.write_text((_BOM if bom else "") + "\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _participants(folder: Path, center: Center, patients: Sequence[SimulatedPatient]) -> None:
-    modality = {p.name: p.implant.modality for p in patients}
-    rows = [(p.name, p.age, p.sex, "S", p.engel, modality[p.name]) for p in patients]
+def _participants(folder: Path, patients: Sequence[SimulatedPatient]) -> None:
+    rows = [(p.name, p.age, p.sex, "S", p.engel, p.implant.modality) for p in patients]
     columns = ["participant_id", "age", "sex", "outcome", "engel", "implant"]
     _tsv(folder / "participants.tsv", columns, rows)
     about = {
@@ -155,11 +153,8 @@ def _channels(
     rows = []
     for i in recorded:
         status = "good" if implant.good[i] else "bad"
-        label = _label_cell(patient, i)
-        rows.append(
-            [spell(patient, i), implant.modality, "µV", "n/a", "n/a", run.fs, status]
-            + [label] * len(extra)
-        )
+        fixed = [spell(patient, i), implant.modality, "µV", "n/a", "n/a", run.fs, status]
+        rows.append(fixed + [_label_cell(patient, i)] * len(extra))
     rows.append(["ECG", "ECG", "µV", "n/a", "n/a", run.fs, "good"] + ["n/a"] * len(extra))
     _tsv(path, columns + extra, rows)
 

@@ -47,8 +47,7 @@ def make_implant(rng: Rng, modality: str, good_contacts: int, bad_contacts: int)
     electrodes: list[Electrode] = []
     used: Counter[str] = Counter()
     while (left := wanted - sum(len(e.mm) for e in electrodes)) > 0:
-        electrode = _next_electrode(rng, modality, lobe, side, used, left)
-        electrodes.append(electrode)
+        electrodes.append(_next_electrode(rng, modality, lobe, side, used, left))
     counts = [len(e.mm) for e in electrodes]
     counts[-1] -= sum(counts) - wanted
     shaft = np.repeat(np.arange(len(electrodes)), counts)

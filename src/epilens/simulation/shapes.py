@@ -68,17 +68,9 @@ WEST = Center(
 )  # fmt: skip
 
 
-def _sized(
-    center: Center, patients: int, seizures: int, channels: int, ez: int, single: int
-) -> Center:
-    return replace(
-        center,
-        patients=patients,
-        seizures=seizures,
-        channels=channels,
-        ez_channels=ez,
-        single_seizure_patients=single,
-    )
+def _sized(center: Center, *counts: int) -> Center:
+    names = ("patients", "seizures", "channels", "ez_channels", "single_seizure_patients")
+    return replace(center, **dict(zip(names, counts, strict=True)))
 
 
 SHAPES: dict[str, tuple[Center, ...]] = {
