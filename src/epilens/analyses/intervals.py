@@ -47,8 +47,8 @@ def deciding(frame: pd.DataFrame) -> pd.DataFrame:
     >>> deciding(frame)[["low", "high"]].to_numpy().tolist()
     [[-0.1, 0.5], [0.2, 0.4]]
     """
-    known = {name: of_t for name, of_t in KINDS.items() if of_t in frame}
-    return frame.assign(**{name: frame[of_t].fillna(frame[name]) for name, of_t in known.items()})
+    present = {name: of_t for name, of_t in KINDS.items() if of_t in frame}
+    return frame.assign(**{name: frame[of_t].fillna(frame[name]) for name, of_t in present.items()})
 
 
 def kinds_in(frame: pd.DataFrame) -> str:

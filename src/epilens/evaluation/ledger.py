@@ -38,8 +38,8 @@ def _problems(ledger: pd.DataFrame) -> Iterator[str]:
     for name in ("p_nez", "threshold"):
         wrong = ledger[~ledger[name].between(0, 1)]
         if len(wrong):
-            what = f"probabilities ({name}) in [0, 1], found {wrong[name].iloc[0]}"
-            yield f"expected {what}, at {_where(wrong)}."
+            expectation = f"probabilities ({name}) in [0, 1], found {wrong[name].iloc[0]}"
+            yield f"expected {expectation}, at {_where(wrong)}."
     labels = ledger["is_ez"]
     wrong = ledger[:0] if labels.dtype == bool else ledger[~labels.map(_is_label).astype(bool)]
     if len(wrong):
@@ -68,8 +68,8 @@ def _leaks(ledger: pd.DataFrame) -> Iterator[str]:
     test = ledger[ledger["partition"] == "test"]
     again = test[test.duplicated(["method", "seed", "patient", "channel"])]
     if len(again):
-        what = f"every channel in one test fold, found {len(again)} in two"
-        yield f"expected {what}: {_where(again)}."
+        expectation = f"every channel in one test fold, found {len(again)} in two"
+        yield f"expected {expectation}: {_where(again)}."
     roles = ledger.groupby(["method", "seed", "fold", "patient"])["partition"].nunique()
     if roles.gt(1).any():
         where = ", ".join(map(str, roles[roles > 1].index[0]))

@@ -167,11 +167,11 @@ def _begin(
     began = place.begun_with
     if not began:
         check_apart((patient, members.cohort[patient]) for patient in members.about)
-    for what in ("cohort", "split"):
-        old, new = began.get(f"{what}_digest"), digests[f"{what}_digest"]
+    for part in ("cohort", "split"):
+        old, new = began.get(f"{part}_digest"), digests[f"{part}_digest"]
         if began and old != new:
             raise PlanError(
-                f"{place.folder}: expected the {what} that this run began with ({old}), found "
+                f"{place.folder}: expected the {part} that this run began with ({old}), found "
                 f"another ({new}). Give the plan another name, or remove the run."
             )
     # The plan of a run names all of its methods, whichever plan file brought them.

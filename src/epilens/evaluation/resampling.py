@@ -290,16 +290,16 @@ def rank_rows(p_nez: Floats, is_ez: Bools) -> dict[str, Floats]:
     bits = (np.ascontiguousarray(p_nez) + 0.0).view(np.int64)
     key = np.sort((bits << 1) | is_ez, axis=1)  # (row, place), most EZ-like first
     marks = key & 1
-    ez, found = marks.astype(np.float64), np.cumsum(marks, axis=1).astype(np.float64)
+    ez, ez_found = marks.astype(np.float64), np.cumsum(marks, axis=1).astype(np.float64)
     end = (key[:, 1:] >> 1) != (key[:, :-1] >> 1)
     first = 1 / (1 + ez.argmax(axis=1))
     tied = np.flatnonzero(~end.all(axis=1))
     if len(tied):
-        ez[tied], found[tied], first[tied] = _average_ties(ez[tied], end[tied])
-    return _from_places(ez, found, int(is_ez.sum())) | {"mrr_ez": first}
+        ez[tied], ez_found[tied], first[tied] = _average_ties(ez[tied], end[tied])
+    return _from_places(ez, ez_found, int(is_ez.sum())) | {"mrr_ez": first}
 
 
-def _from_places(ez: Floats, found: Floats, K: int) -> dict[str, Floats]:
+def _from_places(ez: Floats, ez_found: Floats, K: int) -> dict[str, Floats]:
     """Metrics from the chance of EZ at each place, and the EZ found down to it if it is one."""
     n = ez.shape[1]
     place = np.arange(1, n + 1)
@@ -308,7 +308,7 @@ def _from_places(ez: Floats, found: Floats, K: int) -> dict[str, Floats]:
     return {
         # The EZ places add up to K(K + 1)/2 if all EZ come first, each NEZ ahead adds one.
         "auroc": 1 - (sums[:, 0] - K * (K + 1) / 2) / (K * (n - K)),
-        "ez_auprc": (ez * found) @ (1 / place) / K,
+        "ez_auprc": (ez * ez_found) @ (1 / place) / K,
         "ndcg_ez": sums[:, 1],
         "recall_at_k": sums[:, 2],
         "top1_ez": ez[:, 0],
@@ -328,8 +328,8 @@ def _average_ties(ez: Floats, end: Bools) -> tuple[Floats, Floats, Floats]:
     inside, size = np.take_along_axis(total, stop, axis=1) - ahead, stop - start
     # Given an EZ channel at a place, each place before it holds another one with this chance.
     others = np.maximum(inside - 1, 0) / np.maximum(size - 1, 1)
-    found = ahead + 1 + (places - start) * others
+    ez_found = ahead + 1 + (places - start) * others
     group = (inside > 0).argmax(axis=1)[:, None]
     at = [np.take_along_axis(a, group, axis=1) for a in (start, size, inside)]
     first = [expected_reciprocal_rank(*row) for row in np.hstack(at).astype(int).tolist()]
-    return inside / size, found, np.array(first)
+    return inside / size, ez_found, np.array(first)

@@ -89,8 +89,8 @@ def expected_reciprocal_rank(ahead: int, size: int, ez: int) -> float:
 
 def _recall_at_k(groups: list[Group], K: int) -> float:
     """Expected share of EZ channels among the first K."""
-    found = sum(ez * np.clip(K - ahead, 0, size) / size for ahead, size, ez, _ in groups)
-    return float(found / K)
+    ez_found = sum(ez * np.clip(K - ahead, 0, size) / size for ahead, size, ez, _ in groups)
+    return float(ez_found / K)
 
 
 def score(ledger: pd.DataFrame) -> pd.DataFrame:
