@@ -23,7 +23,6 @@ from epilens.evaluation.execution import one_thread
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.methods import METHODS
 from epilens.methods.lens import learn
-from epilens.networks.lens import FeatureLens
 from epilens.networks.model import Member, Model, open_model, save_model
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def leave_one_out(patients: Patients) -> dict[str, Floats]:
     scores = {}
     for name, patient in patients.items():
         others = [(p.table, p.is_soz) for n, p in patients.items() if n != name]
-        lens, _ = learn(others, METHODS[METHOD].settings, FeatureLens)
+        lens, _ = learn(others, METHODS[METHOD].settings)
         scores[name] = lens.p_nez_of(patient.table)
     return scores
 
@@ -64,9 +63,7 @@ def recorded_model(patients: Patients) -> Model:
         p_nez = list(leave_one_out(patients).values())
         tables = [p.table for p in patients.values()]
         is_soz = [p.is_soz for p in patients.values()]
-        lens, _ = learn(
-            list(zip(tables, is_soz, strict=True)), METHODS[METHOD].settings, FeatureLens
-        )
+        lens, _ = learn(list(zip(tables, is_soz, strict=True)), METHODS[METHOD].settings)
     threshold, _ = select_threshold(p_nez, is_soz, METHODS[METHOD].prevalence_tolerance)
     certainty = learn_feature_certainty(tables, is_soz, p_nez, threshold)
     counts = {

@@ -154,7 +154,7 @@ NUMBERS = {
     "samples": Number(1880, "800", 800, PLAN.traces.samples),
     "clipping of segments": Number(1882, "[-8,8]", 8.0, PLAN.traces.clip),
     **{
-        f"{what} of {name}": Number(line, words, value, setting(name, field))
+        f"{what} of {name}": Number(line, words, value, setting(name, "training", field))
         for name in ("seegnet", "timeconv-cnn", "clap")
         for what, line, words, value, field in (
             ("decay", 1888, "10^{-4}", 1e-4, "weight_decay"),
@@ -172,10 +172,16 @@ NUMBERS = {
     "steps": Number(1904, "32", 32, setting("seegnet", "layers", "steps")),
     "hidden of SEEGNet": Number(1904, "64", 64, setting("seegnet", "layers", "hidden")),
     "rate of SEEGNet": Number(1907, "10^{-3}", 1e-3, setting("seegnet", "layers", "rate")),
-    "batch of SEEGNet": Number(1907, "128", 128, setting("seegnet", "batch")),
-    "last epochs": Number(1937, "final three", 3, setting("seegnet", "extension", "last")),
-    "gain for more epochs": Number(1938, "0.002", 0.002, setting("seegnet", "extension", "gain")),
-    "more epochs": Number(1936, "30 to 50", [5, 3], setting("seegnet", "extension", "factor")),
+    "batch of SEEGNet": Number(1907, "128", 128, setting("seegnet", "training", "batch")),
+    "last epochs": Number(
+        1937, "final three", 3, setting("seegnet", "training", "extension", "last")
+    ),
+    "gain for more epochs": Number(
+        1938, "0.002", 0.002, setting("seegnet", "training", "extension", "gain")
+    ),
+    "more epochs": Number(
+        1936, "30 to 50", [5, 3], setting("seegnet", "training", "extension", "factor")
+    ),
     "STFT": Number(1912, "128", 128, setting("timeconv-cnn", "layers", "n_fft")),
     "hop": Number(1912, "20", 20, setting("timeconv-cnn", "layers", "hop")),
     "widths": Number(1914, "16", [16, 32], setting("timeconv-cnn", "layers", "widths")),
@@ -183,14 +189,14 @@ NUMBERS = {
     "rate of ResNet": Number(
         1918, "10^{-4}", 1e-4, setting("timeconv-cnn", "layers", "pretrained_rate")
     ),
-    "batch of TimeConv-CNN": Number(1919, "128", 128, setting("timeconv-cnn", "batch")),
+    "batch of TimeConv-CNN": Number(1919, "128", 128, setting("timeconv-cnn", "training", "batch")),
     "mel bins": Number(1924, "64 mel", 64, setting("clap", "layers", "mels")),
     "highest mel": Number(1925, "100", 100, setting("clap", "layers", "high_hz")),
     "FFT of CLAP": Number(1925, "256-point", 256, setting("clap", "layers", "n_fft")),
     "hop of CLAP": Number(1925, "20", 20, setting("clap", "layers", "hop")),
     "rate of audio": Number(1926, "10^{-5}", 1e-5, setting("clap", "layers", "pretrained_rate")),
     "rate of CLAP's head": Number(1928, "10^{-3}", 1e-3, setting("clap", "layers", "rate")),
-    "batch of CLAP": Number(1929, "8", 8, setting("clap", "batch")),
+    "batch of CLAP": Number(1929, "8", 8, setting("clap", "training", "batch")),
     "lowest bin": Number(1948, "0.5", 0.5, setting("seegformer", "layers", "low_hz")),
     "highest bin": Number(1948, "80", 80.0, setting("seegformer", "layers", "high_hz")),
     "width of SEEGformer": Number(1950, "64", 64, setting("seegformer", "layers", "width")),

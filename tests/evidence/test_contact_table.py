@@ -15,7 +15,7 @@ from epilens.evidence.contact_table import (
     TERMS,
     contact_table,
     context_weights,
-    mean_over_seizures,
+    finite_mean,
     relative,
     seizure_terms,
     with_context,
@@ -121,7 +121,7 @@ def test_means_and_bounds_with_gaps_are_the_transcription():
     z = relative(values, 1.5)
     close(z, hand.relative(values, 1.5))
     assert np.nanmax(np.abs(z)) == 1.5
-    close(mean_over_seizures(z), hand.mean_over_seizures(z))
+    close(finite_mean(z), hand.mean_over_seizures(z))
 
 
 def test_a_column_without_spread_is_zero():

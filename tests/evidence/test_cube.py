@@ -15,7 +15,7 @@ from epilens.core.errors import CubeError, DataError, PlanError
 from epilens.data.recording import FLAGS
 from epilens.data.recording import ZONES as PATIENT_LABELS
 from epilens.evidence.cube import blind, check, target_only
-from epilens.evidence.describe import describe, describe_patient
+from epilens.evidence.describe import audit_of, describe
 from epilens.evidence.files import open_cohort, open_cube, save
 from epilens.plan import Plan
 from epilens.testing import make_cube, make_recording
@@ -121,7 +121,8 @@ def test_a_folder_without_cubes_is_refused(tmp_path):
 
 def test_rates_can_differ_and_low_ones_are_visible_in_cube_and_audit():
     parts = [make_recording(run="run-01", fs=250.0), make_recording(run="run-02", fs=999.41)]
-    cube, rows = describe_patient(parts, Plan())
+    cube = describe(parts, Plan())
+    rows = audit_of(cube)
     np.testing.assert_allclose(cube["sampling_rate_hz"], [250.0, 999.41])
     np.testing.assert_allclose(cube["high_gamma_covered"], [45 / 70, 1.0])
     assert [(row.run, row.effect) for row in rows] == [("run-01", "noted")]
@@ -131,7 +132,8 @@ def test_rates_can_differ_and_low_ones_are_visible_in_cube_and_audit():
 def test_a_seizure_channel_with_too_few_reference_windows_is_masked_with_a_row():
     missing = np.zeros((6, 70 * 256), bool)
     missing[2, : 34 * 256] = True  # until one second before onset
-    cube, rows = describe_patient([make_recording(missing=missing, fs=256.0)], Plan())
+    cube = describe([make_recording(missing=missing, fs=256.0)], Plan())
+    rows = audit_of(cube)
     assert not cube["valid"].sel(channel="A3").any()
     assert cube["valid"].sel(channel="A1").all()
     told = [row for row in rows if row.what == "channel"]
@@ -141,7 +143,8 @@ def test_a_seizure_channel_with_too_few_reference_windows_is_masked_with_a_row()
 
 def test_a_seizure_without_reference_is_masked_and_the_patient_goes_on():
     late = make_recording(run="run-02", start_s=-4.0)
-    cube, rows = describe_patient([make_recording(), late], Plan())
+    cube = describe([make_recording(), late], Plan())
+    rows = audit_of(cube)
     assert not cube["valid"].sel(seizure="run-02").any()
     assert [(row.what, row.run) for row in rows if row.effect == "excluded"] == [
         ("seizure", "run-02")
@@ -158,7 +161,8 @@ def test_a_patient_without_any_reference_is_refused():
 def test_a_seizure_channel_with_too_few_windows_after_onset_is_masked_with_a_row():
     missing = np.zeros((6, 70 * 256), bool)
     missing[2, 40 * 256 :] = True  # from five seconds after onset on
-    cube, rows = describe_patient([make_recording(missing=missing, fs=256.0)], Plan())
+    cube = describe([make_recording(missing=missing, fs=256.0)], Plan())
+    rows = audit_of(cube)
     assert not cube["valid"].sel(channel="A3").any()
     assert cube["valid"].sel(channel="A1").all()
     told = [row for row in rows if row.what == "channel"]
@@ -169,7 +173,8 @@ def test_a_seizure_channel_with_too_few_windows_after_onset_is_masked_with_a_row
 @pytest.mark.parametrize(("stop_s", "used"), [(5.9, False), (6.0, True)])
 def test_a_seizure_without_anything_ictal_is_masked_and_the_patient_goes_on(stop_s, used):
     early = make_recording(run="run-02", stop_s=stop_s, fs=250.0)
-    cube, rows = describe_patient([make_recording(fs=250.0), early], Plan())
+    cube = describe([make_recording(fs=250.0), early], Plan())
+    rows = audit_of(cube)
     assert bool(cube["valid"].sel(seizure="run-02").any()) is used
     lost = [(row.what, row.run) for row in rows if row.effect == "excluded"]
     assert lost == ([] if used else [("seizure", "run-02")])

@@ -19,7 +19,7 @@ from epilens.evaluation.novelty import evidence_summary
 from epilens.evaluation.train import train
 from epilens.evidence import descriptors as module
 from epilens.evidence.cube import check
-from epilens.evidence.describe import describe, describe_patient
+from epilens.evidence.describe import audit_of, describe
 from epilens.evidence.descriptors import (
     DESCRIPTORS,
     NINE,
@@ -144,7 +144,8 @@ def test_windows_in_which_a_descriptor_is_no_number_are_masked_with_a_row(monkey
 
     add(monkeypatch, Descriptor("broken", "1", "", "signal", broken, words="broken"))
     plan = Plan(descriptors=("rms", "broken"))
-    cube, rows = describe_patient([make_recording(channels=2, fs=64.0)], plan)
+    cube = describe([make_recording(channels=2, fs=64.0)], plan)
+    rows = audit_of(cube)
     assert cube["valid"].sum("window").values.tolist() == [[40, 40]]
     told = [(row.channel, row.effect) for row in rows if "not finite in 19 windows" in row.why]
     assert told == [("A1", "noted"), ("A2", "noted")]
@@ -244,5 +245,5 @@ def test_a_cube_whose_descriptors_no_installed_package_has_can_be_read(plan):
 def test_a_band_that_a_rate_does_not_reach_is_told_for_any_row(monkeypatch):
     add(monkeypatch, band_row("ripple", 80, 250))
     plan = Plan(descriptors=("log_ripple_power",))
-    _, rows = describe_patient([make_recording(fs=250.0)], plan)
+    rows = audit_of(describe([make_recording(fs=250.0)], plan))
     assert [row.why for row in rows] == ["sampled at 250 Hz: ripple (80-250 Hz) is covered to 26%"]

@@ -8,7 +8,7 @@ from released_by_hand import released_by_hand, released_nine
 
 from epilens.evidence import keys
 from epilens.evidence.cube import check
-from epilens.evidence.describe import CUBE, describe, describe_patient
+from epilens.evidence.describe import CUBE, audit_of, describe
 from epilens.evidence.descriptors import DESCRIPTORS, NINE, descriptors
 from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.evidence.signals import make_signals
@@ -99,7 +99,8 @@ def test_signals_beside_the_cube_are_band_limited_in_any_case():
 
 
 def test_coverage_and_state_terms_are_those_of_the_paper_s_rows():
-    cube, rows = describe_patient([make_recording(fs=250.0)], RELEASED)
+    cube = describe([make_recording(fs=250.0)], RELEASED)
+    rows = audit_of(cube)
     told = "sampled at 250 Hz: high gamma (80-150 Hz) is covered to 64%"
     assert [row.why for row in rows] == [told]
     assert cube["high_gamma_covered"].values == pytest.approx([45 / 70])

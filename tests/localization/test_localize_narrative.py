@@ -18,7 +18,7 @@ from epilens.localization.narrative import (
     when,
 )
 from epilens.localization.timing import CLEAR_SD, time_evidence
-from epilens.networks.explanation import Explanation
+from epilens.networks.predictor import Explanation
 from epilens.plan import PAPER_NINE
 from epilens.testing import make_cube
 

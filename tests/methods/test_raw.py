@@ -21,6 +21,7 @@ from epilens.networks.loop import Extension
 from epilens.networks.raw.seegnet import SEEGNet
 from epilens.networks.raw.segments import SegmentNetwork
 from epilens.networks.raw.steps import Steps, nez_weight, weighted_bce
+from epilens.networks.specs import SegmentTraining
 from epilens.plan import Plan
 from epilens.testing import make_patient
 
@@ -219,7 +220,7 @@ class Line(SegmentNetwork):
 
 def fit_line(patients, epochs=1, rate=1e-3, **changes):
     plan = Plan(smoke=True).override(baselines={"epochs": epochs})
-    settings = SingleChannel(f"{__name__}:Line", rate, batch=32, **changes)
+    settings = SingleChannel(f"{__name__}:Line", rate, SegmentTraining(32, **changes))
     return fit_single_channel(settings, Training(patients[:2], patients[2:], 0, plan))
 
 
@@ -231,7 +232,7 @@ def scripted(monkeypatch, macro_f1):
 
 
 def test_the_loss_is_that_of_the_fit_segments(patients):
-    settings = SingleChannel(f"{__name__}:Line", 0.0, batch=128)
+    settings = SingleChannel(f"{__name__}:Line", 0.0, SegmentTraining(128))
     fitted = fit_single_channel(settings, Training(patients[:2], patients[2:], 0, SMOKE))
     w, b = (fitted.weights()[f"line.{part}"].numpy() for part in ("weight", "bias"))
     losses = []

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from epilens.networks.specs import EncoderSpec
+from epilens.networks.bcr import BCRNet
+from epilens.networks.encoder import PatientNetwork
+from epilens.networks.prq import PRQNet
+from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 
 SMALL = EncoderSpec(features=5, D=4, heads=2)
 
@@ -46,6 +51,13 @@ def randomize(network: nn.Module, seed: int = 0) -> nn.Module:
             width = p.shape[-1] if p.dim() == 2 else 4
             p.copy_(noise * 1.5 / width**0.5 if not is_scale else 1 + 0.4 * noise)
     return network
+
+
+def small_network(spec: PRQSpec | BCRSpec, seed: int = 0) -> PatientNetwork:
+    """A network of these settings with few features and random weights."""
+    network = PRQNet if isinstance(spec, PRQSpec) else BCRNet
+    encoder = replace(spec.encoder, features=SMALL.features, D=SMALL.D)
+    return randomize(network(replace(spec, encoder=encoder)), seed)
 
 
 def weights(network: nn.Module) -> dict[str, np.ndarray]:

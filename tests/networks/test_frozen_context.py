@@ -9,11 +9,10 @@ import torch
 from epilens.evidence.views import Standardizer
 from epilens.networks.bcr import BCRNet
 from epilens.networks.branch import Branch
-from epilens.networks.ensemble import Views
 from epilens.networks.gradients import FrozenContext
 from epilens.networks.prq import PRQNet
 from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
-from epilens.networks.training import build
+from epilens.networks.training import as_tensors, build
 from epilens.testing import make_cube
 
 NETWORKS = {
@@ -51,8 +50,8 @@ def scrambled(name):
 
 def ready(name, cube):
     branch = Branch(scrambled(name), Standardizer.fit([cube]))
-    seen = Views.of(cube)
-    return branch.network, seen.standardized(branch.standardizer, torch.float64), seen.valid
+    patient = as_tensors(cube, branch.standardizer)
+    return branch.network, patient.φ.double(), patient.valid
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -93,23 +92,16 @@ def test_what_is_held_is_the_rest_of_the_patient():
         build(lambda: PRQNet(PRQSpec(EncoderSpec(relative=False), residual=False)), 1),
         Standardizer.fit([cube]),
     )
-    network, seen = branch.network, Views.of(cube)
+    network, patient = branch.network, as_tensors(cube, branch.standardizer)
     with torch.no_grad():
         for attention in (network.encoder.window_context, network.encoder.patient_context):
             attention.outward.weight.zero_()
-    φ = seen.standardized(branch.standardizer, torch.float64)
-    held = FrozenContext(network, φ, seen.valid)
+    φ = patient.φ.double()
+    held = FrozenContext(network, φ, patient.valid)
     blank = φ.clone()
     blank[:, :, 1] = 0
     with torch.no_grad():
         start = held.pool(held.embed(torch.zeros_like(held.n)))
         mine = held.p_nez(start, torch.arange(4))[1]
-        whole = network.p_nez(blank, seen.valid)[1]
+        whole = network.p_nez(blank, patient.valid)[1]
     np.testing.assert_allclose(float(mine), float(whole), atol=1e-10)
-
-
-def test_standardized_views_are_those_of_the_standardizer(cube):
-    fitted = Standardizer.fit([cube])
-    mine = Views.of(cube).standardized(fitted, torch.float32).numpy()
-    theirs = fitted.transform(cube).values.reshape(mine.shape)
-    np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-5)

@@ -16,6 +16,7 @@ import pandas as pd
 
 from epilens.core.errors import EpilensError, Reason
 
+Effect = Literal["excluded", "noted"]
 What = Literal["dataset", "patient", "run", "seizure", "channel", "label"]
 
 Code = Literal[
@@ -80,7 +81,7 @@ class AuditRow:
     patient: str = ""
     run: str = ""
     channel: str = ""
-    effect: Literal["excluded", "noted"] = "excluded"
+    effect: Effect = "excluded"
     code: str = "other"
     subject: str = ""
     found: str = ""
@@ -92,7 +93,7 @@ class AuditRow:
         what: What,
         reason: Reason | EpilensError,
         who: tuple[str, ...] = (),
-        effect: Literal["excluded", "noted"] = "excluded",
+        effect: Effect = "excluded",
     ) -> AuditRow:
         """The row of a reason or an error; `who` are patient, run and channel as far as known."""
         reason = reason.reason if isinstance(reason, EpilensError) else reason

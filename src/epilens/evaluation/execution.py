@@ -22,7 +22,7 @@ from epilens.evaluation.cell_folder import CellFolder
 from epilens.evaluation.ledger import with_thresholds
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import open_patient
-from epilens.methods import METHODS, Fitted, Training
+from epilens.methods import METHODS, Scorer, Training
 from epilens.plan import Plan
 
 
@@ -158,7 +158,7 @@ def copy_cell(source: Cell, cell: Cell) -> None:
     cell.folder.repeat(written, record, written.ledger.assign(seed=cell.seed))
 
 
-def _record(cell: Cell, ledger: pd.DataFrame, fitted: Fitted) -> dict[str, Any]:
+def _record(cell: Cell, ledger: pd.DataFrame, fitted: Scorer) -> dict[str, Any]:
     """`cell.json`: where the numbers and the threshold of a cell come from."""
     return {
         "key": cell.key,

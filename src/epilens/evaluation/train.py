@@ -31,7 +31,7 @@ from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import VIEWS
-from epilens.methods import METHODS, Fitted, Training, seen_labels
+from epilens.methods import METHODS, Scorer, Training, seen_labels
 from epilens.methods.inputs import method_inputs
 from epilens.networks.kinds import KINDS, ModelKind
 from epilens.networks.model import Member, Model
@@ -193,7 +193,7 @@ def _fit_all(tasks: Sequence[PartToFit], jobs: int, progress: Progress) -> Fitte
     return fitted
 
 
-def _predictor(method: str, fitted: Fitted) -> Predictor:
+def _predictor(method: str, fitted: Scorer) -> Predictor:
     make = getattr(fitted, "predictor", None)  # a method of another package may lack it
     if make is None:
         raise ModelError(

@@ -70,7 +70,7 @@ def contact_table(cube: xr.Dataset, bound: float = BOUND) -> ContactTable:
 
 def table_of(channels: tuple[str, ...], z: Floats) -> ContactTable:
     """The table of channels from what `relative` gives, (seizure, channel, term, descriptor)."""
-    return ContactTable(channels, z, with_context(channels, mean_over_seizures(z)))
+    return ContactTable(channels, z, with_context(channels, finite_mean(z)))
 
 
 def relative(values: Floats, bound: float = BOUND) -> Floats:
@@ -78,20 +78,20 @@ def relative(values: Floats, bound: float = BOUND) -> Floats:
 
     A constant column is 0; NaN stays NaN.
     """
-    known = np.isfinite(values)
-    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    mean = np.where(known, values, 0).sum(axis=1, keepdims=True) / n
-    gap = np.where(known, values - mean, 0)
+    finite = np.isfinite(values)
+    n = np.maximum(finite.sum(axis=1, keepdims=True), 1)
+    mean = np.where(finite, values, 0).sum(axis=1, keepdims=True) / n
+    gap = np.where(finite, values - mean, 0)
     sd = np.sqrt((gap**2).sum(axis=1, keepdims=True) / n)
     small = sd <= 1e-9 * np.maximum(np.abs(mean), 1e-3)
     z = np.clip(gap / np.where(small, np.inf, sd), -bound, bound)
-    return np.where(known, z, np.nan)
+    return np.where(finite, z, np.nan)
 
 
-def mean_over_seizures(z: Floats) -> Floats:
-    """Mean over the seizures that have a value; 0 (like the average contact) where none does."""
-    known = np.isfinite(z)
-    return np.where(known, z, 0).sum(0) / np.maximum(known.sum(0), 1)
+def finite_mean(x: Floats) -> Floats:
+    """Mean over the first axis where there is a value; 0 (like the average contact) without any."""
+    finite = np.isfinite(x)
+    return np.where(finite, x, 0).sum(0) / np.maximum(finite.sum(0), 1)
 
 
 def with_context(channels: Sequence[str], x: Floats) -> Floats:
@@ -132,7 +132,7 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
     after = (_mean(level, where["change"]) - rest) / (noise + 1e-6)
     firsts = np.arange(BLOCKS_FROM_S, -BLOCKS_FROM_S - BLOCK_S + 1e-6, BLOCK_S)
     blocks = [valid & _within(cube, first, first + BLOCK_S)[..., None] for first in firsts]
-    told = np.stack([block.sum(axis=1) >= LEAST_IN_BLOCK for block in blocks], axis=1)
+    covered = np.stack([block.sum(axis=1) >= LEAST_IN_BLOCK for block in blocks], axis=1)
     levels, sizes = (
         np.stack([np.nan_to_num(_mean(v, b)) for b in blocks], axis=1) for v in (level, size)
     )
@@ -142,10 +142,10 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
         "level": _mean(size, valid),
         **{name: _mean(level, where[name]) - rest for name in SPANS_S},
         "change": np.sign(after) * np.log1p(np.abs(after)),
-        "waves": _spread(levels, told),
-        "swells": _spread(sizes, told),
-        "largest": _largest(sizes, told),
-        "highest": _largest(levels, told),
+        "waves": _spread(levels, covered),
+        "swells": _spread(sizes, covered),
+        "largest": _largest(sizes, covered),
+        "highest": _largest(levels, covered),
         "restless": _spread(level, valid),
         "peak": _largest(level, where["peak"]) - rest,
         "begins": _begins(level - rest[:, None], noise, where["begins"], start_s),
@@ -172,9 +172,9 @@ def read_windows(cube: xr.Dataset) -> Bools:
     """
     valid, read = cube["valid"].values, _term_windows(cube)
     every = np.ones(valid.shape[:2], bool)
-    there = np.stack([read.get(name, every) for name in TERMS], axis=1)[..., None]
-    own = there & valid[:, None]
-    others = there & np.any(valid, axis=2)[:, None, :, None]
+    used = np.stack([read.get(name, every) for name in TERMS], axis=1)[..., None]
+    own = used & valid[:, None]
+    others = used & np.any(valid, axis=2)[:, None, :, None]
     return np.where(own.any(axis=2, keepdims=True), own, others)
 
 

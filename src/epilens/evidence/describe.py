@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -50,15 +49,7 @@ def describe(recordings: Iterable[Recording], plan: Plan | None = None) -> xr.Da
     >>> dict(cube["x"].sizes)
     {'seizure': 1, 'window': 59, 'channel': 4, 'descriptor': 9}
     """
-    return describe_patient(recordings, plan or Plan())[0]
-
-
-def describe_patient(
-    recordings: Iterable[Recording], plan: Plan, threads: int | None = None
-) -> tuple[xr.Dataset, list[AuditRow]]:
-    """The cube of one patient, and audit rows for what is masked in it."""
-    cube = fill([CUBE], recordings, plan, threads)["cube"]
-    return cube, audit_of(cube)
+    return fill([CUBE], recordings, plan or Plan())["cube"]
 
 
 def audit_of(store: xr.Dataset) -> list[AuditRow]:
@@ -116,10 +107,18 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
     finite = np.isfinite(x).all(axis=-1)
     rows = _not_finite(seizures, valid & ~finite)
     valid &= finite
-    for need in _needs(cube, plan):
-        few = (valid & need.windows[:, :, None]).sum(axis=1) < need.least  # (seizure, channel)
-        rows += _too_few(seizures, valid, few, need)
+    for need in _NEEDS:
+        least = getattr(plan.windows, need.least)
+        windows = need.windows(cube).values[:, :, None]
+        few = (valid & windows).sum(axis=1) < least  # (seizure, channel)
+        rows += _too_few(seizures, valid, few, f"{least} valid {need.words}")
         valid &= ~few[:, None, :]
+        if not valid.any():
+            raise DataError(
+                f"expected a seizure with {least} or more valid {need.words}, found none. "
+                f"{need.repair}",
+                code="windows-too-few",
+            )
     x[~valid] = 0
     rows += _coverage_rows(seizures, plan)
     cube = cube.assign(x=(AXES, x), valid=(AXES[:3], valid))
@@ -158,8 +157,8 @@ def _stated_seizures(seizures: Seizures) -> dict[str, Any]:
             for r, flags in zip(seizures.about, stated, strict=True)
         ]
         data["is_onset_contact"] = (("seizure", "channel"), seizures.stack(parts)[:, 0])
-        known = np.array([flags is not None for flags in stated])
-        data["onset_contacts_stated"] = ("seizure", known)
+        is_stated = np.array([flags is not None for flags in stated])
+        data["onset_contacts_stated"] = ("seizure", is_stated)
     return data
 
 
@@ -218,90 +217,69 @@ def _attrs(seizures: Seizures, plan: Plan) -> dict[str, Any]:
 def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
     """A row for every seizure-channel with windows in which some descriptor is not finite."""
     count = lost.sum(axis=1)  # (seizure, channel)
+    text = "a descriptor is not finite in {} windows; they are not used"
     return [
-        AuditRow.of(
-            "channel",
-            Note(
-                f"a descriptor is not finite in {count[s, c]} windows; they are not used",
-                "descriptor-not-finite",
-            ),
-            (seizures.about[s].patient, seizures.about[s].run, seizures.channels[c]),
-            "noted",
-        )
+        seizures.row(Note(text.format(count[s, c]), "descriptor-not-finite"), s, c)
         for s, c in np.argwhere(count)
     ]
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """Windows of which a channel of a seizure must have some valid ones, or is not used."""
 
-    windows: Bools
-    """(seizure, window)"""
-    least: int
+    windows: Callable[[xr.Dataset], xr.DataArray]
+    """(seizure, window) of a cube."""
+    least: str
+    """Field of the plan's windows."""
     words: str
     repair: str
 
 
-def _needs(cube: xr.Dataset, plan: Plan) -> tuple[Need, ...]:
-    """A reference, and something ictal: without the second all contacts would be alike."""
-    reference, ictal = is_reference(cube).values, is_ictal(cube).values
-    return (
-        Need(
-            reference,
-            plan.windows.min_reference,
-            "baseline windows before onset",
-            "Use recordings that start earlier before onset.",
-        ),
-        Need(
-            ictal,
-            plan.windows.min_ictal,
-            "windows after onset",
-            "Export recordings that end later.",
-        ),
-    )
+_NEEDS = (
+    Need(
+        is_reference,
+        "min_reference",
+        "baseline windows before onset",
+        "Use recordings that start earlier before onset.",
+    ),
+    Need(  # without something ictal all contacts would be alike
+        is_ictal,
+        "min_ictal",
+        "windows after onset",
+        "Export recordings that end later.",
+    ),
+)
 
 
-def _too_few(seizures: Seizures, valid: Bools, few: Bools, need: Need) -> list[AuditRow]:
+def _too_few(seizures: Seizures, valid: Bools, few: Bools, text: str) -> list[AuditRow]:
     """A row for every seizure, or channel of it, with too few windows of a kind.
 
-    valid : (seizure, window, channel). few : (seizure, channel). Where nothing would be left, the
-    patient cannot be described.
+    valid : (seizure, window, channel). few : (seizure, channel).
     """
-    note, rows = Note(f"has fewer than {need.least} valid {need.words}", "windows-too-few"), []
-    for r, mask, lacking in zip(seizures.about, valid, few, strict=True):
-        used = mask.any(axis=0)
-        lost = np.flatnonzero(used & lacking)
+    note, rows = Note(f"has fewer than {text}", "windows-too-few"), []
+    for s, r in enumerate(seizures.about):
+        used = valid[s].any(axis=0)
+        lost = np.flatnonzero(used & few[s])
         if len(lost) and len(lost) == used.sum():
             rows.append(AuditRow.of("seizure", note, (r.patient, r.run)))
-            continue
-        who = (r.patient, r.run)
-        rows += [AuditRow.of("channel", note, (*who, seizures.channels[c])) for c in lost]
-    if not (valid & ~few[:, None, :]).any():
-        raise DataError(
-            f"expected a seizure with {need.least} or more valid {need.words}, found none. "
-            f"{need.repair}",
-            code="windows-too-few",
-        )
+        else:
+            rows += [seizures.row(note, s, c, "excluded") for c in lost]
     return rows
 
 
 def _coverage_rows(seizures: Seizures, plan: Plan) -> list[AuditRow]:
     """Bands that a sampling rate does not reach, wholly or in part."""
+    text = "sampled at {:g} Hz: {} ({:g}-{:g} Hz) is covered to {:.0%}"
     return [
-        AuditRow.of(
-            "run",
+        seizures.row(
             Note(
-                f"sampled at {r.fs:g} Hz: {row.band} ({row.band_hz[0]:g}-{row.band_hz[1]:g} Hz) is "
-                f"covered to {row.covered(r.fs):.0%}",
-                "band-not-covered",
+                text.format(r.fs, band.band, *band.band_hz, band.covered(r.fs)), "band-not-covered"
             ),
-            (r.patient, r.run),
-            "noted",
+            s,
         )
-        for r in seizures.about
-        for row in _rows(plan)
-        if row.band_hz and row.covered(r.fs) < 1
+        for s, r in enumerate(seizures.about)
+        for band in _rows(plan)
+        if band.band_hz and band.covered(r.fs) < 1
     ]
 
 

@@ -96,9 +96,9 @@ def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
     return joined(cube, store)
 
 
-def _missing_error(place: Path, beside: str, what: str) -> CubeError:
+def _missing_error(place: Path, beside: str, why: str) -> CubeError:
     return CubeError(
-        f"{place}: expected the {beside} of a patient, found {what}. Write them with `epilens "
+        f"{place}: expected the {beside} of a patient, found {why}. Write them with `epilens "
         f"describe --plan PLAN`, where the plan has a method that reads {beside}."
     )
 

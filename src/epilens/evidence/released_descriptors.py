@@ -85,5 +85,5 @@ def which_descriptors(names: Sequence[str]) -> str:
     >>> which_descriptors(PAPER_NINE), which_descriptors(["rms", "variance"])
     ("the paper's nine", 'rms, variance')
     """
-    known = {PAPER_NINE: "the paper's nine", RELEASED_NINE: "the released code's nine"}
-    return known.get(tuple(names), ", ".join(names))
+    titles = {PAPER_NINE: "the paper's nine", RELEASED_NINE: "the released code's nine"}
+    return titles.get(tuple(names), ", ".join(names))

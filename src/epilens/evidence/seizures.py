@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.core.types import Bools
+from epilens.data.audit import AuditRow, Effect, Note
 from epilens.data.recording import Recording, align
 from epilens.plan import Plan
 
@@ -42,6 +43,13 @@ class Seizures:
         if len({r.run for r in about}) < len(about):
             raise DataError("expected every run once, found one twice.", subject=patients[0])
         return cls(tuple(about), *align(about))
+
+    def row(self, note: Note, s: int, c: int | None = None, effect: Effect = "noted") -> AuditRow:
+        """The audit row of a seizure, or of one channel of it."""
+        who = (self.about[s].patient, self.about[s].run)
+        if c is None:
+            return AuditRow.of("run", note, who, effect)
+        return AuditRow.of("channel", note, (*who, self.channels[c]), effect)
 
     @property
     def coords(self) -> dict[str, list[str]]:

@@ -116,8 +116,8 @@ def each_signal(patient: xr.Dataset, start_s: float, stop_s: float) -> Iterator[
 
 def _mains_hz(patient: xr.Dataset, s: int) -> float | None:
     """Mains frequency of a seizure's recording; None where it is unknown."""
-    known = patient.coords.get("signal_mains_hz")
-    return None if known is None or np.isnan(known.values[s]) else float(known.values[s])
+    mains_hz = patient.coords.get("signal_mains_hz")
+    return None if mains_hz is None or np.isnan(mains_hz.values[s]) else float(mains_hz.values[s])
 
 
 SIGNALS = Store("signals", _of_seizure, _of_patient)

@@ -65,24 +65,14 @@ def _of_patient(seizures: Seizures, parts: Sequence[Segments], plan: Plan) -> xr
 def _lacking_rows(seizures: Seizures, valid: Bools, start_s: Floats) -> list[AuditRow]:
     """A row for every seizure, or channel of it, with fewer segments than planned."""
     rows, planned = [], start_s.shape[1]
-    for s, r in enumerate(seizures.about):
-        whole = int(np.isfinite(start_s[s]).sum())
+    text = "samples are missing in {} of {} segments around onset; they are not used"
+    for s, whole in enumerate(np.isfinite(start_s).sum(axis=1)):
         if whole < planned:
-            text = f"has {whole} whole segments around onset in place of {planned}"
-            note = Note(text, "signal-missing")
-            rows.append(AuditRow.of("run", note, (r.patient, r.run), "noted"))
+            lacking = f"has {whole} whole segments around onset in place of {planned}"
+            rows.append(seizures.row(Note(lacking, "signal-missing"), s))
         touched = whole - valid[s].sum(axis=0)  # (channel,)
         rows += [
-            AuditRow.of(
-                "channel",
-                Note(
-                    f"samples are missing in {touched[c]} of {whole} segments around onset; they "
-                    "are not used",
-                    "signal-missing",
-                ),
-                (r.patient, r.run, seizures.channels[c]),
-                "noted",
-            )
+            seizures.row(Note(text.format(touched[c], whole), "signal-missing"), s, c)
             for c in np.flatnonzero(seizures.present[s] & (touched > 0))
         ]
     return rows

@@ -107,9 +107,9 @@ class Standardizer:
         scale = np.sqrt(squares / n)
         return cls(mean, np.where(scale < SMALLEST_SCALE, 1, scale))
 
-    def transform(self, cube: xr.Dataset) -> xr.DataArray:
-        """Standardized views; 0 where not valid."""
-        φ = views(cube)
+    def transform(self, cube: xr.Dataset, φ: xr.DataArray | None = None) -> xr.DataArray:
+        """Standardized views; 0 where not valid. φ : the views of the cube, if they are known."""
+        φ = views(cube) if φ is None else φ
         z = (φ.values - self.mean) / self.scale
         valid = cube["valid"].values[..., None, None]
         return φ.copy(data=np.where(valid, z, 0).astype(np.float32))

@@ -128,11 +128,6 @@ class Grid:
     stop_s: NDArray[np.float64]
     inside: NDArray[np.bool_]
 
-    @property
-    def stride(self) -> int:
-        """Samples from one window to the next."""
-        return int(self.start[1] - self.start[0]) if len(self.start) > 1 else self.length
-
 
 def window_samples(fs: float, length_s: float, stride_s: float) -> tuple[int, int]:
     """Samples of a window and of a stride; rates can be fractional."""

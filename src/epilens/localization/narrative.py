@@ -11,7 +11,7 @@ from epilens.localization.certainty import top_share
 from epilens.localization.feature_words import CLINICAL, FAR_SD
 from epilens.localization.sources import Scores
 from epilens.localization.timing import CLEAR_SD, SUSTAINED, Timing
-from epilens.networks.explanation import Explanation
+from epilens.networks.predictor import Explanation
 
 VIEW_WORDS = {
     "abs": "its level",

@@ -38,7 +38,7 @@ from epilens.localization.onset_check import question_onsets
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
 from epilens.localization.timing import Timing, time_evidence
-from epilens.networks.explanation import Explanation
+from epilens.networks.predictor import Explanation
 
 _SHOWN = ("rank", "name", "ez_score", "decision", "seizures", "recruited_s")
 """Columns of the table in a notebook."""

@@ -24,10 +24,9 @@ from epilens.networks.card import (
     describe_members,
     describe_performance,
 )
-from epilens.networks.explanation import Explanation
 from epilens.networks.kinds import KINDS
 from epilens.networks.model import Model, model_folder, open_model
-from epilens.networks.predictor import each_seizure
+from epilens.networks.predictor import Explanation, each_seizure
 from epilens.plan import Plan
 
 EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")

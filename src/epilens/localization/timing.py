@@ -19,7 +19,7 @@ from epilens.core.types import Bools, Floats
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 from epilens.evidence.views import VIEWS, views
-from epilens.networks.explanation import SEARCH_FROM_S
+from epilens.networks.predictor import SEARCH_FROM_S
 
 CLEAR_SD = 3.0
 SUSTAINED = 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,34 +30,6 @@ VALIDATION = "validation patients"
 SMOOTH = "epilens.methods.shaft:smooth_fitted"  # by name: it is in the key of smoothed methods only
 
 
-class Fitted(Protocol):
-    """A fitted method."""
-
-    history: pd.DataFrame
-    """One row per epoch; empty for methods that have none."""
-    threshold: float | None
-    """None: chosen from `threshold_scores` by the rule of the method or, where there are none, by
-    the protocol."""
-    threshold_from: str
-    """Patients whose scores choose the threshold: `validation patients`, or the method's own."""
-    threshold_scores: pd.DataFrame | None
-    """The scores on which it is chosen (patient, channel, is_ez, p_nez), which the audit reads
-    too; None: validation patients' scores."""
-    notes: Mapping[str, Any]
-    """What else should be kept with the result: manifests, provenance, audits; JSON."""
-    predictor: Callable[[], Predictor] | None
-    """Makes the fitted object that a model stores (`epilens.networks.predictor`); None: `train`
-    refuses the method."""
-
-    def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
-        """NEZ probability of every valid channel of blind patients: patient, channel, p_nez."""
-        ...
-
-    def weights(self) -> Mapping[str, object]:
-        """Tensors that make up the fitted method, by name, for the checkpoint; may be empty."""
-        ...
-
-
 @dataclass(frozen=True)
 class Training:
     """What a method is fitted on; a training-free one reads only the plan."""
@@ -68,8 +40,46 @@ class Training:
     plan: Plan = field(default_factory=Plan)
 
 
-FitFunction = Callable[[Any, Training], Fitted]
-"""(settings of the row, what it is fitted on) → Fitted."""
+NO_HISTORY = pd.DataFrame({"epoch": pd.Series(dtype=int)})
+
+
+@dataclass
+class Scorer:
+    """A fitted method: the p_nez of a patient's seen channels, and what is kept with it.
+
+    Another package may return any object with these attributes.
+    """
+
+    p_nez: Callable[[xr.Dataset], np.ndarray]
+    history: pd.DataFrame = field(default_factory=NO_HISTORY.copy)
+    """One row per epoch; empty for methods that have none."""
+    threshold: float | None = None
+    """None: chosen from `threshold_scores` by the rule of the method or, where there are none, by
+    the protocol."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What else should be kept with the result: manifests, provenance, audits; JSON."""
+    tensors: Mapping[str, object] = field(default_factory=dict)
+    """Tensors that make up the fitted method, by name, for the checkpoint; may be empty."""
+    threshold_from: str = VALIDATION
+    """Patients whose scores choose the threshold: `validation patients`, or the method's own."""
+    threshold_scores: pd.DataFrame | None = None
+    """The scores on which it is chosen (patient, channel, is_ez, p_nez), which the audit reads
+    too; None: validation patients' scores."""
+    predictor: Callable[[], Predictor] | None = None
+    """Makes the fitted object that a model stores (`epilens.networks.predictor`); None: `train`
+    refuses the method."""
+
+    def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
+        """NEZ probability of every seen channel of blind patients: patient, channel, p_nez."""
+        return pd.concat([prediction_rows(p, self.p_nez(p)) for p in patients], ignore_index=True)
+
+    def weights(self) -> Mapping[str, object]:
+        """Tensors for the checkpoint."""
+        return self.tensors
+
+
+FitFunction = Callable[[Any, Training], Scorer]
+"""(settings of the row, what it is fitted on) → fitted method."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class Method:
             smoothing="shaft",
         )
 
-    def fit(self, training: Training) -> Fitted:
+    def fit(self, training: Training) -> Scorer:
         """Fit, if there is enough to learn from."""
         if self.fitter is None:
             raise MethodError(
@@ -140,8 +150,8 @@ class Method:
         return missing(*self.requires)
 
 
-def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least: int) -> None:
-    purpose = {"fit": "learn from", "validation": "choose a threshold on"}[what]
+def _check_partition(who: str, partition: str, patients: Sequence[xr.Dataset], least: int) -> None:
+    purpose = {"fit": "learn from", "validation": "choose a threshold on"}[partition]
     if len(patients) < least:
         raise MethodError(
             f"{who}: expected {least} or more patients to {purpose}, found "
@@ -150,10 +160,10 @@ def _check_partition(who: str, what: str, patients: Sequence[xr.Dataset], least:
     for patient in patients:
         if "is_ez" not in patient:
             raise MethodError(
-                f"{who}: expected EZ labels for every {what} patient, found none for "
+                f"{who}: expected EZ labels for every {partition} patient, found none for "
                 f"{patient.attrs['patient']}."
             )
-    if what == "fit":
+    if partition == "fit":
         flags = np.concatenate([seen_labels(patient) for patient in patients])
         if flags.all() or not flags.any():
             raise MethodError(
@@ -199,31 +209,6 @@ def evidence_counts(patients: Sequence[xr.Dataset]) -> dict[str, dict[str, int]]
         name: {"seizures": int(shown.any("window").sum()), "windows": int(shown.sum())}
         for name, shown in valid.items()
     }
-
-
-NO_HISTORY = pd.DataFrame({"epoch": pd.Series(dtype=int)})
-
-
-@dataclass
-class Scorer:
-    """A fitted method that is a function of one patient: seen channels' p_nez."""
-
-    p_nez: Callable[[xr.Dataset], np.ndarray]
-    history: pd.DataFrame = field(default_factory=NO_HISTORY.copy)
-    threshold: float | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    tensors: Mapping[str, object] = field(default_factory=dict)
-    threshold_from: str = VALIDATION
-    threshold_scores: pd.DataFrame | None = None
-    predictor: Callable[[], Predictor] | None = None
-
-    def predict(self, patients: Sequence[xr.Dataset]) -> pd.DataFrame:
-        """One row per seen channel."""
-        return pd.concat([prediction_rows(p, self.p_nez(p)) for p in patients], ignore_index=True)
-
-    def weights(self) -> Mapping[str, object]:
-        """Tensors for the checkpoint."""
-        return self.tensors
 
 
 Score = TypeVar("Score")

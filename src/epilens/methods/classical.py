@@ -113,17 +113,12 @@ def _both(name: str, title: str, z: str, settings: Classifier, seeded: bool) -> 
     yield _row(f"{name}-z", f"{z} + patient-wise z-score", replace(settings, relative=True), seeded)
 
 
+LOGISTIC = Classifier(
+    "sklearn.linear_model:LogisticRegression",
+    {"solver": "liblinear", "C": 1.0, "class_weight": "balanced", "max_iter": 2000},
+)
 ENTRIES = (
-    *_both(
-        "logistic",
-        "Logistic regression",
-        "Logistic",
-        Classifier(
-            "sklearn.linear_model:LogisticRegression",
-            {"solver": "liblinear", "C": 1.0, "class_weight": "balanced", "max_iter": 2000},
-        ),
-        seeded=False,
-    ),
+    *_both("logistic", "Logistic regression", "Logistic", LOGISTIC, seeded=False),
     *_both(
         "rbf-svm",
         "RBF-SVM",

@@ -6,7 +6,7 @@ channel's raw segments in addition to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.provenance import resolve
+from epilens.evidence.contact_table import finite_mean
 from epilens.evidence.views import channel_table
 from epilens.methods import (
     Method,
@@ -73,7 +74,8 @@ def _fit(
 
     names = list(channel_table(training.fit[0]))
     columns = len(names)
-    fill = _column_means([table_of(patient)[:, :columns] for patient in training.fit])
+    # Where no patient has a value, 0.
+    fill = finite_mean(np.concatenate([table_of(p)[:, :columns] for p in training.fit]))
     is_ez = np.concatenate([seen_labels(patient) for patient in training.fit])
     nez_weight = float(is_ez.sum() / (~is_ez).sum())
     network = build(
@@ -100,13 +102,6 @@ def _fit(
         },
         tensors=dict(network.state_dict()),
     )
-
-
-def _column_means(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Of each column, from fit patients only; 0 where no patient has a value."""
-    table = np.concatenate(tables)
-    finite = np.isfinite(table)
-    return np.where(finite, table, 0).sum(0) / np.maximum(finite.sum(0), 1)
 
 
 def _as_tensors(patient: xr.Dataset, table_of: Table, fill: np.ndarray) -> PatientTensors:
@@ -136,7 +131,7 @@ def pack(patient: xr.Dataset) -> NDArray[np.float32]:
     return np.hstack([table, segments.reshape(len(table), -1)])
 
 
-def _settings(network: str, **layers: Any) -> Control:
+def _row(name: str, title: str, network: str, **layers: Any) -> Method:
     """With the paper's training of these controls."""
     training = {
         "learning_rate": 1e-3,
@@ -146,40 +141,33 @@ def _settings(network: str, **layers: Any) -> Control:
         "least_epochs": 6,
         "clip_norm": 1.0,
     }
-    return Control(f"epilens.networks.controls:{network}", layers, training)
+    return Method(
+        name,
+        title,
+        "cube",
+        "the paper",
+        fit_control,
+        Control(f"epilens.networks.controls:{network}", layers, training),
+        sections=("baselines",),
+        requires=("torch",),
+    )
 
 
 ENTRIES = (
-    Method(
-        name="deepsets",
-        title="DeepSets + BCE",
-        input="cube",
-        reference="the paper",
-        fitter=fit_control,
-        settings=_settings("DeepSets", hidden=96, embedded=64, dropout=0.15),
-        sections=("baselines",),
-        requires=("torch",),
-    ),
-    Method(
-        name="mlp-rank",
-        title="MLP + patient-wise rank",
-        input="cube",
-        reference="the paper",
-        fitter=fit_control,
-        settings=_settings("RankedMLP", hidden=96, dropout=0.15),
-        sections=("baselines",),
-        requires=("torch",),
-    ),
-    Method(
-        name="rich/hybrid",
-        title="Raw-window CNN + descriptors",
+    _row("deepsets", "DeepSets + BCE", "DeepSets", hidden=96, embedded=64, dropout=0.15),
+    _row("mlp-rank", "MLP + patient-wise rank", "RankedMLP", hidden=96, dropout=0.15),
+    replace(
+        _row(
+            "rich/hybrid",
+            "Raw-window CNN + descriptors",
+            "Hybrid",
+            convolutions=((16, 15, 4), (32, 9, 4)),
+            hidden=96,
+            dropout=0.15,
+        ),
         input="traces",
         reference="the paper, Discussion",
         fitter=fit_hybrid,
-        settings=_settings(
-            "Hybrid", convolutions=((16, 15, 4), (32, 9, 4)), hidden=96, dropout=0.15
-        ),
         sections=("baselines", "traces"),
-        requires=("torch",),
     ),
 )

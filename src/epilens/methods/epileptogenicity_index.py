@@ -12,7 +12,6 @@ which all delays refer. `docs/reference/methods.md` compares the rows.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +27,7 @@ from epilens.core.types import Floats
 from epilens.data.montage import neighbour_pairs
 from epilens.evidence.signals import Piece, each_signal
 from epilens.methods import Method, Scorer, Training, memoize, seen_channels
-from epilens.methods.plain import OVER_SEIZURES, as_ranks, known_scorer
+from epilens.methods.plain import as_ranks, joined_seizures, known_scorer
 from epilens.plan import IndexPlan
 
 BLOCK = 8
@@ -162,9 +161,9 @@ def seizure_index(piece: Piece, plan: IndexPlan, settings: Index = MEASURED) -> 
     if not searched.any():
         return np.zeros(len(ratio))
     step_s = max(1, round(plan.step_s * piece.fs)) / piece.fs
-    seen = lasting(ratio, step_s, plan.sustained_s)[:, searched]
+    sustained = lasting(ratio, step_s, plan.sustained_s)[:, searched]
     ratio = ratio[:, searched]
-    start = page_hinkley(seen, step_s, plan)
+    start = page_hinkley(sustained, step_s, plan)
     risen = start >= 0
     if not risen.any():
         return np.zeros(len(ratio))
@@ -197,19 +196,19 @@ OfPiece = Callable[[Piece, IndexPlan, Index], Floats]
 """Signals of some rows → one number each."""
 
 
-def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, of: OfPiece) -> Floats:
+def on_contacts(patient: xr.Dataset, plan: IndexPlan, settings: Index, measure: OfPiece) -> Floats:
     """A number of every seizure and channel (S, C); NaN where a seizure is too short."""
     parts = [
-        of_contacts(patient, piece, settings, lambda rows: of(rows, plan, settings))
+        of_contacts(patient, piece, settings, lambda rows: measure(rows, plan, settings))
         for piece in each_signal(patient, min(plan.start_s, plan.baseline_s[0]), plan.stop_s)
     ]
     return np.array(parts).reshape(-1, patient.sizes["channel"])
 
 
 def of_contacts(
-    patient: xr.Dataset, piece: Piece, settings: Index, of: Callable[[Piece], Floats]
+    patient: xr.Dataset, piece: Piece, settings: Index, measure: Callable[[Piece], Floats]
 ) -> Floats:
-    """What `of` says of rows (row, …), for channels (C, …); NaN where a seizure is too short.
+    """`measure` of rows (row, …), for channels (C, …); NaN where a seizure is too short.
 
     In the bipolar montage a contact has the mean of its pairs; one without a neighbour has none.
     """
@@ -217,13 +216,13 @@ def of_contacts(
     # A patient that was described in pairs has them already.
     if settings.montage == "bipolar" and patient.attrs.get("montage") != "bipolar":
         first, second = _pairs(patient, piece)
-        of_rows = of(piece._replace(x=piece.x[first] - piece.x[second]))
+        of_rows = measure(piece._replace(x=piece.x[first] - piece.x[second]))
         contact = np.concatenate([first, second])
         total = np.zeros((C, *of_rows.shape[1:]))
         np.add.at(total, contact, np.concatenate([of_rows, of_rows]))
         n = np.bincount(contact, minlength=C).reshape(-1, *[1] * (total.ndim - 1))
         return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
-    of_rows = of(piece._replace(x=piece.x[piece.valid]))
+    of_rows = measure(piece._replace(x=piece.x[piece.valid]))
     values = np.full((C, *of_rows.shape[1:]), np.nan)
     values[piece.valid] = of_rows
     return values
@@ -231,21 +230,14 @@ def of_contacts(
 
 def _pairs(patient: xr.Dataset, piece: Piece) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Both channels of every pair of neighbours that the seizure has."""
-    there = np.flatnonzero(piece.valid)
-    names, mm = [str(name) for name in patient["channel"].values[there]], {}
+    valid = np.flatnonzero(piece.valid)
+    names, mm = [str(name) for name in patient["channel"].values[valid]], {}
     if "position_mm" in patient:
-        placed = patient["has_position"].values[there]
-        at = patient["position_mm"].values[there]
-        mm = {name: xyz for name, xyz, known in zip(names, at, placed, strict=True) if known}
+        placed = patient["has_position"].values[valid]
+        at = patient["position_mm"].values[valid]
+        mm = {names[i]: at[i] for i in np.flatnonzero(placed)}
     pairs = np.array(neighbour_pairs(names, mm), np.intp).reshape(-1, 2)
-    return there[pairs[:, 0]], there[pairs[:, 1]]
-
-
-def joined_seizures(values: Floats, over: str) -> Floats:
-    """One number per channel from (S, C); NaN where no seizure has one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return OVER_SEIZURES[over](values, axis=0)
+    return valid[pairs[:, 0]], valid[pairs[:, 1]]
 
 
 def epileptogenicity_index(

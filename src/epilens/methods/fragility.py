@@ -9,7 +9,6 @@ is raised until it is.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from epilens.evidence.signals import each_signal
 from epilens.methods import Method, Scorer, Training, memoize, seen_channels
-from epilens.methods.plain import OVER_SEIZURES, as_ranks
+from epilens.methods.plain import as_ranks, joined_seizures
 from epilens.plan import FragilityPlan
 
 BLOCK = 16
@@ -157,9 +156,7 @@ def fragility(
         parts.append(seizure)
         radii.append(radius)
     # A channel whose seizures are all shorter than one window is as fragile as none.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        joined = OVER_SEIZURES[over](np.stack(parts)[:, seen_channels(patient)], axis=0)
+    joined = joined_seizures(np.stack(parts)[:, seen_channels(patient)], over)
     return np.nan_to_num(joined), _unstable(np.concatenate(radii))
 
 
@@ -182,9 +179,9 @@ def fit_fragility(settings: Fragility, training: Training) -> Scorer:
     not_stable: dict[str, str] = {}
 
     def p_nez(patient: xr.Dataset) -> NDArray[np.float64]:
-        scores, said = remembered(patient)
-        if said:
-            not_stable[patient.attrs["patient"]] = said
+        scores, instability = remembered(patient)
+        if instability:
+            not_stable[patient.attrs["patient"]] = instability
         return as_ranks(scores)
 
     return Scorer(p_nez, notes={"not_stable": not_stable})

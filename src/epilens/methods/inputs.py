@@ -52,7 +52,7 @@ def _fitter_name(method: Method) -> str:
     """The fitter as `module:attribute`; other functions cannot be hashed."""
     if method.fitter is None:
         return ""
-    module, name = (getattr(method.fitter, f"__{what}__", "") for what in ("module", "qualname"))
+    module, name = (getattr(method.fitter, f"__{name}__", "") for name in ("module", "qualname"))
     if not str(name).isidentifier():
         raise MethodError(
             f"{method.name}: expected a fitter that is a function of a module, found "

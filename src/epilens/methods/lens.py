@@ -7,12 +7,13 @@ chosen on development cohorts and recorded features (docs/developer/lens.md), th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from epilens.core.provenance import resolve
 from epilens.core.types import Bools, Floats
 from epilens.evidence.contact_table import ContactTable
 from epilens.methods import (
@@ -23,13 +24,15 @@ from epilens.methods import (
     prediction_rows,
     seen_labels,
 )
-from epilens.networks.lens import FeatureLens, Lens
+from epilens.networks.lens import Lens
 
 
 @dataclass(frozen=True)
 class LensSettings:
     """What is chosen inside the fit patients, and how."""
 
+    lens: str = "epilens.networks.lens:Lens"
+    """Class of the lens, as `module:class`."""
     penalties: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1)
     """Inverse strengths (scikit-learn's C). The mean of their weights is used: few patients cannot
     show which is best, and a wrong choice costs more than the right one gains."""
@@ -46,18 +49,9 @@ def fit_lens(settings: LensSettings, training: Training) -> Scorer:
     These are the validation patients, and the fit patients scored by lenses of the others: many
     more than the validation patients alone, so the threshold depends less on chance.
     """
-    return fit_any(Lens, settings, training)
-
-
-def fit_feature_lens(settings: LensSettings, training: Training) -> Scorer:
-    """The same on contact features."""
-    return fit_any(FeatureLens, settings, training)
-
-
-def fit_any(kind: type[Lens], settings: LensSettings, training: Training) -> Scorer:
-    """A lens of either kind, with what chooses its threshold."""
-    fit = [(kind.table(cube), seen_labels(cube)) for cube in training.fit]
-    lens, crossed = learn(fit, settings, kind)
+    table = resolve(settings.lens).table
+    fit = [(table(cube), seen_labels(cube)) for cube in training.fit]
+    lens, crossed = learn(fit, settings)
     unseen = [
         *zip(training.fit, (expit(-logit) for logit in crossed), strict=True),
         *((cube, lens.p_nez(cube)) for cube in training.validation),
@@ -73,9 +67,7 @@ def fit_any(kind: type[Lens], settings: LensSettings, training: Training) -> Sco
     )
 
 
-def learn(
-    patients: Labelled, settings: LensSettings, kind: type[Lens] = Lens
-) -> tuple[Lens, list[Floats]]:
+def learn(patients: Labelled, settings: LensSettings) -> tuple[Lens, list[Floats]]:
     """A calibrated lens, and the calibrated out-of-fold log odds of the patients.
 
     Classes and patients weigh the same in the fit; what that does to the log odds, and what the
@@ -84,7 +76,8 @@ def learn(
     crossed = cross_fitted(patients, settings)
     slope, shift = calibration(crossed, [is_ez for _, is_ez in patients])
     lens = fit_weights(patients, settings.penalties)
-    calibrated = kind(lens.mean, slope * lens.weight, slope * lens.intercept + shift)
+    weight, intercept = slope * lens.weight, slope * lens.intercept + shift
+    calibrated = resolve(settings.lens)(lens.mean, weight, intercept)
     return calibrated, [slope * logit + shift for logit in crossed]
 
 
@@ -156,27 +149,24 @@ def penalized(x: Floats, is_ez: Bools, weight: Floats, C: float) -> tuple[Floats
     return mean, model.coef_[0] / scale, float(model.intercept_[0])
 
 
+LENS = Method(
+    name="lens",
+    title="EpiLENS lens",
+    input="cube",
+    reference="beyond the paper",
+    fitter=fit_lens,
+    settings=LensSettings(),
+    requires=("sklearn",),
+    seeded=False,
+    prevalence_tolerance=0.02,
+)
 ENTRIES = (
-    Method(
-        name="lens",
-        title="EpiLENS lens",
-        input="cube",
-        reference="beyond the paper",
-        fitter=fit_lens,
-        settings=LensSettings(),
-        requires=("sklearn",),
-        seeded=False,
-        prevalence_tolerance=0.02,
-    ),
-    Method(
+    LENS,
+    replace(
+        LENS,
         name="lens/features",
         title="EpiLENS lens on contact features",
         input="features",
-        reference="beyond the paper",
-        fitter=fit_feature_lens,
-        settings=LensSettings(),
-        requires=("sklearn",),
-        seeded=False,
-        prevalence_tolerance=0.02,
+        settings=LensSettings("epilens.networks.lens:FeatureLens"),
     ),
 )

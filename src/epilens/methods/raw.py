@@ -19,8 +19,8 @@ from epilens.core.provenance import resolve
 from epilens.core.types import Floats
 from epilens.methods import Method, Scorer, Training
 from epilens.methods.segments import PatientSegments, with_segments, without_segments
-from epilens.networks.loop import Extension, Schedule
-from epilens.networks.specs import ClapSpec, SEEGNetSpec, TimeConvSpec
+from epilens.networks.loop import Extension, Reached
+from epilens.networks.specs import ClapSpec, SEEGNetSpec, SegmentTraining, TimeConvSpec
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,9 @@ class SingleChannel:
     """As `module:class`, an `epilens.networks.raw.segments.SegmentNetwork`."""
     layers: Any
     """Its sizes and learning rates."""
-    batch: int
+    training: SegmentTraining
     pretrained: str = ""
     """Folder of the weights that it starts from."""
-    extension: Extension | None = None
-    weight_decay: float = 1e-4
-    clip_norm: float = 1.0
-    patience: int = 6
-    least_epochs: int = 6
-
-    def schedule(self, epochs: int) -> Schedule:
-        """With the plan's number of epochs."""
-        return Schedule(epochs, self.patience, self.least_epochs, self.extension)
 
 
 def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
@@ -51,26 +42,20 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
     from epilens.networks.raw import steps
 
     with_segments(training.validation, "validation")  # all of them choose, some must have one
-    own = PatientSegments.of(with_segments(training.fit))
+    fit = PatientSegments.of(with_segments(training.fit))
     validation = PatientSegments.of(training.validation)
-    truth, is_ez = validation.labels(), own.ez_of_segments()
-    plan = training.plan
-    lesson = net.SegmentLesson(
-        x=own.x,
-        is_ez=is_ez,
-        validation=validation.x,
-        judge=lambda p_nez: select_threshold(validation.channel_means(p_nez), truth),
-        seed=training.seed,
-        batch=settings.batch,
-        schedule=settings.schedule(plan.baselines.epochs),
-        weight_decay=settings.weight_decay,
-        clip_norm=settings.clip_norm,
-    )
+    truth, is_ez = validation.labels(), fit.ez_of_segments()
+    plan, epochs = training.plan, training.plan.baselines.epochs
+
+    def judge(p_nez: Floats) -> tuple[float, Reached]:
+        return select_threshold(validation.channel_means(p_nez), truth)
+
+    lesson = net.SegmentLesson(fit.x, is_ez, validation.x, judge, training.seed)
     with steps.seeded(training.seed):
         network = resolve(settings.network).start(
             settings.layers, Path(plan.baselines.pretrained) / settings.pretrained, plan.traces
         )
-        history = net.fit_segments(network, lesson)
+        history = net.fit_segments(network, lesson, settings.training, epochs)
 
     lost = without_segments([*training.fit, *training.validation])
 
@@ -85,7 +70,7 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
         "without_segments": lost,  # those of patients that are predicted are added
         "segments": {"ez": int(is_ez.sum()), "nez": int((~is_ez).sum())},
         "pos_weight": steps.nez_weight(is_ez),
-        "epochs": {"scheduled": plan.baselines.epochs, "run": len(history)},
+        "epochs": {"scheduled": epochs, "run": len(history)},
         "smoke": plan.smoke,
     }
     about = steps.about(network) | network.provenance
@@ -111,7 +96,7 @@ ENTRIES = (
         "clap",
         "CLAP",
         SingleChannel(
-            "epilens.networks.raw.clap:Clap", ClapSpec(), batch=8, pretrained="clap-htsat-fused"
+            "epilens.networks.raw.clap:Clap", ClapSpec(), SegmentTraining(8), "clap-htsat-fused"
         ),
     ),
     _row(
@@ -120,8 +105,7 @@ ENTRIES = (
         SingleChannel(
             "epilens.networks.raw.seegnet:SEEGNet",
             SEEGNetSpec(),
-            batch=128,
-            extension=Extension(),
+            SegmentTraining(128, Extension()),
         ),
     ),
     _row(
@@ -130,8 +114,8 @@ ENTRIES = (
         SingleChannel(
             "epilens.networks.raw.timeconv:TimeConv",
             TimeConvSpec(),
-            batch=128,
-            pretrained="resnet-18",
+            SegmentTraining(128),
+            "resnet-18",
         ),
     ),
 )

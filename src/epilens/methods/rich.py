@@ -20,11 +20,18 @@ from numpy.typing import NDArray
 
 from epilens.core.provenance import resolve
 from epilens.core.types import Floats
+from epilens.evidence.contact_table import finite_mean
 from epilens.evidence.signals import each_signal
 from epilens.evidence.views import channel_table
 from epilens.evidence.windows import band_limit
 from epilens.methods import Method, Scorer, Training, seen_channels
-from epilens.methods.classical import Classifier, fit_table, patient_z_score, relative_table
+from epilens.methods.classical import (
+    LOGISTIC,
+    Classifier,
+    fit_table,
+    patient_z_score,
+    relative_table,
+)
 from epilens.plan import FilterPlan
 
 Interval = tuple[float, float]
@@ -124,9 +131,7 @@ def over_seizures(
     if not parts:
         return np.full((int(seen_channels(patient).sum()), 1), np.nan)
     stack = np.stack(parts)[:, seen_channels(patient)]
-    finite = np.isfinite(stack)
-    total = np.where(finite, stack, 0).sum(0)
-    return np.where(finite.any(0), total / np.maximum(finite.sum(0), 1), np.nan)
+    return np.where(np.isfinite(stack).any(0), finite_mean(stack), np.nan)
 
 
 def with_columns(more: Floats, count: int, patient: xr.Dataset) -> pd.DataFrame:
@@ -170,42 +175,28 @@ def fit_residual(settings: Residual, training: Training) -> Scorer:
     return fit_table(settings.classifier, table_of, training)
 
 
-def _row(name: str, title: str, fitter: Any, settings: MoreColumns | Residual) -> Method:
-    reference = "the paper, Discussion"
-    return Method(
-        name,
-        title,
-        "signals",
-        reference,
-        fitter,
-        settings,
-        requires=("sklearn",),
-        seeded=False,
-    )
-
-
-LOGISTIC = Classifier(
-    "sklearn.linear_model:LogisticRegression",
-    {"solver": "liblinear", "C": 1.0, "class_weight": "balanced", "max_iter": 2000},
+_row = partial(
+    Method, input="signals", reference="the paper, Discussion", requires=("sklearn",), seeded=False
 )
+
 
 ENTRIES = (
     _row(
         "rich/connectivity",
         "Connectivity, graph nodes",
-        fit_columns,
-        MoreColumns(LOGISTIC, "epilens.methods.rich:node_features", 9),
+        fitter=fit_columns,
+        settings=MoreColumns(LOGISTIC, "epilens.methods.rich:node_features", 9),
     ),
     _row(
         "rich/hfo",
         "HFO-lite markers, 80-150 Hz",
-        fit_columns,
-        MoreColumns(
+        fitter=fit_columns,
+        settings=MoreColumns(
             LOGISTIC,
             "epilens.methods.rich:hfo_markers",
             6,
             {"band_hz": (80.0, 150.0), "sd": 3.0, "smooth_s": 0.02},
         ),
     ),
-    _row("rich/graph-residual", "Graph residual", fit_residual, Residual(LOGISTIC)),
+    _row("rich/graph-residual", "Graph residual", fitter=fit_residual, settings=Residual(LOGISTIC)),
 )

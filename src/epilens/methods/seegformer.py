@@ -68,19 +68,19 @@ class Trainer:
     seed: int
     plan: Plan
 
-    def train(self, fold: int, held: Bools, epochs: int) -> Trained:
+    def train(self, fold: int, held_out: Bools, epochs: int) -> Trained:
         """Fit on the patients that are not held out; the held-out ones choose the epoch."""
         from epilens.networks.raw import seegformer as net
         from epilens.networks.raw import steps
 
-        own, others = (
-            [w for w, h in zip(self.windows, held, strict=True) if h == part]
+        fit, others = (
+            [w for w, h in zip(self.windows, held_out, strict=True) if h == part]
             for part in (False, True)
         )
         traces, training, seed = self.plan.traces, self.settings.training, (self.seed, fold)
         with steps.seeded(*seed):
             network = net.SEEGformer(traces.samples, traces.rate_hz, self.settings.layers)
-            return network, net.fit_windows(network, (own, others), training, epochs, seed)
+            return network, net.fit_windows(network, (fit, others), training, epochs, seed)
 
 
 def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
@@ -103,10 +103,9 @@ def fit_seegformer(settings: SEEGformerSettings, training: Training) -> Scorer:
     best = [max(row[0] for row in rows if row[-1]) for _, rows in inner]
     final = train(settings.folds, folds < 0, final_epochs(best))
     unseen_by = {name: inner[k][0] for name, k in zip(names, folds, strict=True)}
-    out_of_fold = [net.p_nez(unseen_by[n], w) for n, w in zip(names, windows, strict=True)]
     scores = [
-        prediction_rows(patient, p).assign(is_ez=w.is_ez)
-        for patient, p, w in zip(patients, out_of_fold, windows, strict=True)
+        prediction_rows(patient, net.p_nez(unseen_by[name], w)).assign(is_ez=w.is_ez)
+        for patient, name, w in zip(patients, names, windows, strict=True)
     ]
 
     def p_nez(patient: xr.Dataset) -> Floats:

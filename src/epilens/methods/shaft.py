@@ -15,7 +15,7 @@ import xarray as xr
 
 from epilens.core.types import Floats
 from epilens.data.contacts import along_shafts
-from epilens.methods import Fitted, Scorer
+from epilens.methods import Scorer
 from epilens.plan import ShaftPlan
 
 
@@ -46,7 +46,7 @@ def smoothed_ledger(ledger: pd.DataFrame, plan: ShaftPlan) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def smooth_fitted(fitted: Fitted, plan: ShaftPlan) -> Scorer:
+def smooth_fitted(fitted: Scorer, plan: ShaftPlan) -> Scorer:
     """A fitted method whose scores are smoothed when they are predicted."""
 
     def p_nez(patient: xr.Dataset) -> Floats:

@@ -6,7 +6,6 @@ is quiet, then fast or large, then quiet again; one that does not stays as it is
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from epilens.core.types import Bools, Floats
 from epilens.evidence.signals import Piece, each_signal
 from epilens.evidence.windows import band_limit
 from epilens.methods import Method, Scorer, Training, memoize, seen_channels
-from epilens.methods.plain import known_scorer
+from epilens.methods.plain import joined_seizures, known_scorer
 from epilens.plan import FilterPlan, SpreadPlan
 
 
@@ -84,11 +83,11 @@ def seizure_spread(piece: Piece, whole: Bools, plan: SpreadPlan, settings: Sprea
 
 def _z(values: Floats) -> Floats:
     """Scores over the channels that have a value, in standard deviations; 0 if all are alike."""
-    known = np.isfinite(values)
-    if not known.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         return values
-    deviation = values[known].std()
-    return (values - values[known].mean()) / (deviation if deviation > 0 else 1)
+    deviation = values[finite].std()
+    return (values - values[finite].mean()) / (deviation if deviation > 0 else 1)
 
 
 def _whole(seizure: xr.Dataset, piece: Piece, plan: SpreadPlan) -> Bools:
@@ -115,9 +114,7 @@ def line_length_spread(
         for piece in each_signal(seizure, plan.start_s, plan.stop_s):
             whole = _whole(seizure, piece, plan)
             parts.append(seizure_spread(piece, whole, plan, settings))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(np.array(parts)[:, seen_channels(patient)], axis=0)
+    return joined_seizures(np.array(parts)[:, seen_channels(patient)], "mean")
 
 
 def fit_spread(settings: Spread, training: Training) -> Scorer:
@@ -126,11 +123,9 @@ def fit_spread(settings: Spread, training: Training) -> Scorer:
     remembered = memoize(
         (settings, plan.model_dump()), lambda patient: line_length_spread(patient, plan, settings)
     )
-    return known_scorer(remembered, _falling, "without_windows")
-
-
-def _falling(z: Floats) -> Floats:
-    return 1 / (1 + np.exp(np.clip(z, -30, 30)))
+    return known_scorer(
+        remembered, lambda z: 1 / (1 + np.exp(np.clip(z, -30, 30))), "without_windows"
+    )
 
 
 ENTRIES = (

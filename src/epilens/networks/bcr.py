@@ -74,8 +74,8 @@ def boundary_sets(e: Tensor, is_ez: Tensor) -> tuple[Tensor, Tensor]:
     """Weakest EZ and most EZ-like NEZ logits: Bottom ⌈0.3|ℰ|⌉ and Top k (Eq. 14)."""
     ez, nez = e[is_ez], e[~is_ez]
     # In whole numbers, because 0.3 · |ℰ| in floating point can be a little more than it is.
-    share, of = WEAKEST_EZ
-    m = -(-share * len(ez) // of)
+    numerator, denominator = WEAKEST_EZ
+    m = -(-numerator * len(ez) // denominator)
     k = min(len(nez), max(1, min(MOST_HARD_NEZ, len(ez))))
     return ez.topk(m, largest=False).values, nez.topk(k).values
 

@@ -12,13 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.types import Floats
-from epilens.evidence.views import Standardizer
+from epilens.evidence.views import Standardizer, views
 from epilens.networks.bcr import BCRNet
 from epilens.networks.encoder import PatientNetwork
-from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.explanation import Explanation
+from epilens.networks.ensemble import in_parallel, single_precision
 from epilens.networks.gradients import explain_networks
-from epilens.networks.predictor import Arrays, Layout, Predictor
+from epilens.networks.predictor import Arrays, Explanation, Layout, Predictor
 from epilens.networks.prq import PRQNet
 from epilens.networks.training import as_tensors, predict
 
@@ -47,9 +46,7 @@ class Branch(Predictor):
     def tensors(self) -> Arrays:
         """Weights in single precision, mean and scale of the standardizer."""
         weights = {k: v.float().numpy() for k, v in self.network.state_dict().items()}
-        return weights | dict(
-            zip(_SCALING, (self.standardizer.mean, self.standardizer.scale), strict=True)
-        )
+        return weights | {":mean": self.standardizer.mean, ":scale": self.standardizer.scale}
 
     def spec(self) -> dict[str, Any]:
         """Sizes and settings of the network."""
@@ -74,14 +71,14 @@ class Branch(Predictor):
     @classmethod
     def score_members(cls, members: Sequence[Self], patient: xr.Dataset) -> Floats:
         """As many branches at a time as there are processors; the views are computed once."""
-        views = Views.of(patient)
-        return np.array(in_parallel(lambda branch: branch.seizure_scores(views), members))
+        φ = views(patient)
+        return np.array(in_parallel(lambda branch: branch.seizure_scores(patient, φ), members))
 
-    def seizure_scores(self, views: Views) -> Floats:
+    def seizure_scores(self, patient: xr.Dataset, φ: xr.DataArray) -> Floats:
         """From all seizures and from each alone; the windows are embedded once, in float32."""
-        network, φ = self.network, views.standardized(self.standardizer, torch.float32)
+        network, tensors = self.network, as_tensors(patient, self.standardizer, φ)
         with torch.no_grad():
-            z, m = single_precision(network).embed(φ, views.valid)
+            z, m = single_precision(network).embed(tensors.φ, tensors.valid)
             z = z.double()
             alone = [network.p_nez_of(z[s : s + 1], m[s : s + 1]) for s in range(len(z))]
             return torch.stack([network.p_nez_of(z, m), *alone]).numpy()

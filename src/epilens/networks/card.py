@@ -21,7 +21,7 @@ def card(tree: Mapping[str, Any]) -> str:
         "**For research, not for diagnosis.**",
         "",
         *(_SIMULATED if about.get("simulated") else ()),
-        *(f"- {what}: {text}" for what, text in describe_members(tree)),
+        *(f"- {title}: {text}" for title, text in describe_members(tree)),
         f"- flagged where p_nez is below {tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
         f"- trained on the {describe_input(tree['kind'], tree['descriptors'])}",
@@ -76,12 +76,13 @@ def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
         f"calibrated on {assurance['patients']} out-of-fold patients (Platt): Brier score "
         f"{calibration['brier_raw']:.3f} before, {calibration['brier']:.3f} after"
     ]
-    for kept in assurance["sets"]:
-        if kept["cut"] is None:
-            lines.append(f"set for coverage {kept['coverage']:.0%}: too few patients, all contacts")
-            continue
-        lines.append(
-            f"set for coverage {kept['coverage']:.0%}: p_nez up to {kept['cut']:.3f}; contains "
-            f"{kept['reached']:.0%} of EZ contacts out of fold, {kept['share']:.0%} of all contacts"
-        )
+    for stored in assurance["sets"]:
+        coverage, cut = f"set for coverage {stored['coverage']:.0%}", stored["cut"]
+        if cut is None:
+            lines.append(f"{coverage}: too few patients, all contacts")
+        else:
+            lines.append(
+                f"{coverage}: p_nez up to {cut:.3f}; contains {stored['reached']:.0%} of EZ "
+                f"contacts out of fold, {stored['share']:.0%} of all contacts"
+            )
     return lines

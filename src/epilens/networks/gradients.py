@@ -29,10 +29,11 @@ from torch import Tensor
 
 from epilens.core.types import Bools, Floats
 from epilens.evidence.cube import is_reference
-from epilens.evidence.views import Standardizer
+from epilens.evidence.views import Standardizer, views
 from epilens.networks.encoder import ChannelAttention, PatientNetwork, masked_mean, mean_and_scale
-from epilens.networks.ensemble import Views, in_parallel, single_precision
-from epilens.networks.explanation import SEARCH_FROM_S, Explanation
+from epilens.networks.ensemble import in_parallel, single_precision
+from epilens.networks.predictor import SEARCH_FROM_S, Explanation
+from epilens.networks.training import as_tensors
 
 AGAINST = 5
 """Other contacts that a contact is compared with."""
@@ -62,9 +63,9 @@ def explain_networks(
     S, W, C = (cube.sizes[axis] for axis in ("seizure", "window", "channel"))
     afford = max(LEAST, BUDGET // (len(networks) * S * W))
     contacts = order[: min(afford, C)]
-    views, shown = Views.of(cube), cube["valid"].any("window").values
+    φ, shown = views(cube), cube["valid"].any("window").values
     against = [spanning(contacts, order, of_seizure) for of_seizure in shown]
-    parts = in_parallel(lambda one: _of_network(one, views, contacts, against), networks)
+    parts = in_parallel(lambda network: _of_network(network, cube, φ, contacts, against), networks)
     flow, ends, joint = (torch.stack(part).sum(0).numpy() for part in zip(*parts, strict=True))
     n = np.maximum(shown[:, contacts].sum(axis=0), 1)
     # Of p_nez, so contributions towards EZ are its negative. (S, W, c, F), (start or end, S, c)
@@ -73,7 +74,7 @@ def explain_networks(
     by_window, steady = _apart(flow.sum(axis=3), cube, contacts)
     return Explanation(
         contacts=contacts,
-        by_feature=flow.sum(axis=(0, 1)).reshape(len(contacts), *views.φ.shape[-2:]),
+        by_feature=flow.sum(axis=(0, 1)).reshape(len(contacts), *φ.shape[-2:]),
         by_window=np.moveaxis(by_window, 2, 0),
         steady=steady.T,
         together=1 - joint - alone,
@@ -113,7 +114,8 @@ def _apart(flow: Floats, cube: xr.Dataset, contacts: NDArray[np.int64]) -> tuple
 
 def _of_network(
     weighted: WeightedNetwork,
-    views: Views,
+    cube: xr.Dataset,
+    patient_views: xr.DataArray,
     contacts: NDArray[np.int64],
     against: list[NDArray[np.int64]],
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -122,12 +124,13 @@ def _of_network(
     All times the weight.
     """
     trained, standardizer, weight = weighted
-    network, φ = single_precision(trained), views.standardized(standardizer, torch.float32)
+    network, patient = single_precision(trained), as_tensors(cube, standardizer, patient_views)
+    φ, valid = patient.φ, patient.valid
     S, W, _, F = φ.shape
     flow, ends = φ.new_zeros(S, W, len(contacts), F), φ.new_zeros(2, S, len(contacts))
     z = []
     for s in range(S):
-        context = FrozenContext(network, φ[s : s + 1], views.valid[s : s + 1])
+        context = FrozenContext(network, φ[s : s + 1], valid[s : s + 1])
         z.append(context.z)
         showing = torch.from_numpy(np.flatnonzero(context.m[0].numpy()[contacts]))
         if len(showing):
@@ -136,7 +139,7 @@ def _of_network(
                 context, torch.from_numpy(contacts)[showing], bases
             )
     with torch.no_grad():
-        joint = network.p_nez_of(torch.cat(z), views.valid.any(1))[torch.from_numpy(contacts)]
+        joint = network.p_nez_of(torch.cat(z), valid.any(1))[torch.from_numpy(contacts)]
     return flow.double() * weight, ends.double() * weight, joint.double() * weight
 
 

@@ -30,8 +30,7 @@ from epilens.evidence.contact_table import (
     placed_windows,
     with_context,
 )
-from epilens.networks.explanation import Explanation
-from epilens.networks.predictor import NEUTRAL, Arrays, Layout, Predictor
+from epilens.networks.predictor import NEUTRAL, Arrays, Explanation, Layout, Predictor
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Lens(Predictor):
         """The terms of the contacts are computed once for all lenses."""
         table = cls.table(patient)
         tables = [table, *(table.alone(s) for s in range(len(table.of_seizure)))]
-        return np.array([[lens.p_nez_of(one) for one in tables] for lens in members])
+        return np.array([[lens.p_nez_of(table) for table in tables] for lens in members])
 
     @property
     def average(self) -> float:
@@ -111,8 +110,8 @@ class Lens(Predictor):
 
         (seizure, channel, place, term, descriptor): a seizure's part is what it adds to the means.
         """
-        known = np.isfinite(table.of_seizure)
-        shares = np.where(known, table.of_seizure, 0) / np.maximum(known.sum(axis=0), 1)
+        finite = np.isfinite(table.of_seizure)
+        shares = np.where(finite, table.of_seizure, 0) / np.maximum(finite.sum(axis=0), 1)
         # One pass for all seizures: which contacts are neighbours is read from names.
         parts = with_context(table.channels, np.moveaxis(shares, 0, 1))
         return np.moveaxis(parts, 2, 0) * self.weight

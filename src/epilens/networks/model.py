@@ -32,10 +32,9 @@ from epilens.io.outputs import check_folder, is_output, replace_folder
 from epilens.io.remote import download
 from epilens.io.safe_read import read_bytes
 from epilens.networks.card import card as model_card
-from epilens.networks.explanation import Explanation
 from epilens.networks.kinds import KINDS, ModelKind, kind_of
 from epilens.networks.model_schema import FORMAT, check_stored
-from epilens.networks.predictor import NEUTRAL, Arrays, Layout, Predictor
+from epilens.networks.predictor import NEUTRAL, Arrays, Explanation, Layout, Predictor
 from epilens.plan import PAPER_NINE
 
 KIND = "a model"
@@ -317,13 +316,9 @@ def read_model_json(path: Path) -> dict[str, Any]:
 def _read(folder: Path, name: str, expected: str) -> bytes:
     if Path(name).name != name:
         raise ModelError(f"{folder}: expected files inside the model's folder, found {name!r}.")
-    try:
-        content = read_bytes(folder / name, f"{folder}: {name}", ModelError, _MOST_WEIGHTS)
-    except ModelError as error:
-        if (folder / name).exists():
-            raise
-        why = f"{folder}: expected {name}, found none. Copy the whole folder."
-        raise ModelError(why) from error
+    if not (folder / name).exists():
+        raise ModelError(f"{folder}: expected {name}, found none. Copy the whole folder.")
+    content = read_bytes(folder / name, f"{folder}: {name}", ModelError, _MOST_WEIGHTS)
     if hashlib.sha256(content).hexdigest() != expected:
         raise _changed(folder, name)
     return content

@@ -143,9 +143,14 @@ def _check(schema: type[Any], tree: Any, who: str, prefix: str = "") -> Any:
     try:
         return TypeAdapter(schema).validate_python(tree)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = prefix + ".".join(str(key) for key in first["loc"])
-        raise _wrong(who, place or "model.json", first["msg"]) from None
+        place, why = first_problem(error)
+        raise _wrong(who, prefix + place or "model.json", why) from None
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Field and message of the first problem, without the value that was found."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return ".".join(map(str, first["loc"])), first["msg"]
 
 
 def _wrong(who: str, place: str, why: str) -> ModelError:

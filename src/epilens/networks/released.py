@@ -20,6 +20,7 @@ from epilens.evidence.views import Standardizer
 from epilens.io.safe_read import check_regular
 from epilens.networks.branch import NETWORKS, Branch
 from epilens.networks.model import Member, Model
+from epilens.networks.model_schema import first_problem
 from epilens.networks.specs import BCRSpec, EncoderSpec, PRQSpec
 from epilens.plan import FilterPlan, Plan
 
@@ -130,10 +131,9 @@ def _typed(checkpoint: Mapping[str, Any], path: Path) -> Checkpoint:
     try:
         return Checkpoint.model_validate(checkpoint)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(key) for key in first["loc"])[:80]
+        place, why = first_problem(error)
         raise ModelError(
-            f"{path}: expected a released checkpoint, found {place} wrong ({first['msg']})."
+            f"{path}: expected a released checkpoint, found {place[:80]} wrong ({why})."
         ) from None
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, StrictBool, model_validator
 from pydantic.dataclasses import dataclass
 
+from epilens.networks.loop import Extension
+
 _CHECKED = ConfigDict(extra="forbid", allow_inf_nan=False)
 # No network of ours is near the limits.
 _Size = Annotated[int, Field(strict=True, ge=1, le=1024)]
@@ -111,6 +113,18 @@ class ClapSpec:
     high_hz: float = 100
     rate: float = 1e-3
     pretrained_rate: float = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentTraining:
+    """How a network on segments is trained; epochs are the plan's."""
+
+    batch: int
+    extension: Extension | None = None
+    weight_decay: float = 1e-4
+    clip_norm: float = 1.0
+    patience: int = 6
+    least_epochs: int = 6
 
 
 @dataclasses.dataclass(frozen=True)

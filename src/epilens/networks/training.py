@@ -35,13 +35,15 @@ class PatientTensors:
     is_ez: Tensor | None  # (C,)
 
 
-def as_tensors(cube: xr.Dataset, standardizer: Standardizer) -> PatientTensors:
+def as_tensors(
+    cube: xr.Dataset, standardizer: Standardizer, φ: xr.DataArray | None = None
+) -> PatientTensors:
     """Standardized views of a cube, views × descriptors along the last axis."""
-    φ = torch.from_numpy(standardizer.transform(cube).values).flatten(-2)
+    x = torch.from_numpy(standardizer.transform(cube, φ).values).flatten(-2)
     valid = torch.from_numpy(cube["valid"].values)
     is_ez = torch.from_numpy(cube["is_ez"].values) if "is_ez" in cube else None
     names = tuple(cube["channel"].values.tolist())
-    return PatientTensors(cube.attrs["patient"], names, φ, valid, valid.flatten(0, 1).any(0), is_ez)
+    return PatientTensors(cube.attrs["patient"], names, x, valid, valid.flatten(0, 1).any(0), is_ez)
 
 
 def build(make: Callable[[], nn.Module], seed: int) -> Any:

@@ -18,7 +18,7 @@ from epilens.core.decisions import selected_threshold
 from epilens.core.errors import MethodError
 from epilens.core.provenance import digest_of, is_base, modules_behind
 from epilens.evidence.cube import blind
-from epilens.methods import METHODS, VALIDATION, Fitted, Method, Training, seen_channels
+from epilens.methods import METHODS, VALIDATION, Method, Scorer, Training, seen_channels
 from epilens.methods.inputs import code_modules
 from epilens.networks.kinds import KINDS
 from epilens.networks.predictor import Layout
@@ -67,11 +67,11 @@ class Trial:
         return Training(self.patients[:2], self.patients[2:3], 0, self.plan)
 
     @cached_property
-    def fitted(self) -> Fitted:
+    def fitted(self) -> Scorer:
         """The method, fitted once."""
         return self.method.fit(self.training)
 
-    def fit(self, seed: int = 0) -> Fitted:
+    def fit(self, seed: int = 0) -> Scorer:
         """The method, fitted again."""
         return self.method.fit(
             Training(self.training.fit, self.training.validation, seed, self.plan)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from epilens.core.types import Bools, Floats
 from epilens.networks.loop import HISTORY, Reached, Schedule, train_epochs
 from epilens.networks.raw.steps import Steps, device, mixed_precision, nez_weight, weighted_bce
+from epilens.networks.specs import SegmentTraining
 from epilens.plan import TracePlan
 
 
@@ -45,7 +46,7 @@ class SegmentNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class SegmentLesson:
-    """What a network learns from, and how."""
+    """What a network learns from."""
 
     x: NDArray[np.float32]  # (segment, time) of fit patients
     is_ez: Bools  # (segment,)
@@ -53,10 +54,6 @@ class SegmentLesson:
     judge: Callable[[Floats], tuple[float, Reached]]
     """p_nez of the validation segments → their threshold, and what it reaches."""
     seed: int
-    batch: int
-    schedule: Schedule
-    weight_decay: float
-    clip_norm: float
 
 
 def p_nez(network: nn.Module, x: Tensor, batch: int = 256) -> Floats:
@@ -67,17 +64,19 @@ def p_nez(network: nn.Module, x: Tensor, batch: int = 256) -> Floats:
     return torch.cat(logits).sigmoid().numpy()
 
 
-def fit_segments(network: SegmentNetwork, lesson: SegmentLesson) -> pd.DataFrame:
+def fit_segments(
+    network: SegmentNetwork, lesson: SegmentLesson, training: SegmentTraining, epochs: int
+) -> pd.DataFrame:
     """Train in place, keep the epoch that the judge prefers; returns the history."""
     network.to(device())
     x, validation = network.prepare(lesson.x), network.prepare(lesson.validation)
     is_nez, weight = torch.from_numpy(~lesson.is_ez), nez_weight(lesson.is_ez)
-    steps = Steps(network, network.groups(), lesson.weight_decay, lesson.clip_norm)
+    steps = Steps(network, network.groups(), training.weight_decay, training.clip_norm)
     shuffle = np.random.default_rng(np.random.SeedSequence([lesson.seed, 1]))
 
     def epoch() -> float:
         network.train()
-        batches = torch.from_numpy(shuffle.permutation(len(x))).split(lesson.batch)
+        batches = torch.from_numpy(shuffle.permutation(len(x))).split(training.batch)
         losses = (
             weighted_bce(network(x[i].to(device())), is_nez[i].to(device()), weight)
             for i in batches
@@ -88,5 +87,6 @@ def fit_segments(network: SegmentNetwork, lesson: SegmentLesson) -> pd.DataFrame
         threshold, reached = lesson.judge(p_nez(network, validation))
         return reached, (threshold, *reached)
 
-    rows = train_epochs(network, epoch, judge, lesson.schedule)
+    schedule = Schedule(epochs, training.patience, training.least_epochs, training.extension)
+    rows = train_epochs(network, epoch, judge, schedule)
     return pd.DataFrame(rows, columns=list(HISTORY))

@@ -30,10 +30,10 @@ def seeded(*seed: int) -> Generator[None]:
 
     One number is torch's own seed; more are mixed into one.
     """
-    one = seed[0] if len(seed) == 1 else np.random.SeedSequence(seed).generate_state(1).item()
+    mixed = seed[0] if len(seed) == 1 else np.random.SeedSequence(seed).generate_state(1).item()
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices):
-        torch.manual_seed(one)
+        torch.manual_seed(mixed)
         yield
 
 
