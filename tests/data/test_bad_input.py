@@ -597,7 +597,7 @@ def test_a_negative_onset_is_an_audit_row(two_runs):
 
 def test_an_onset_too_close_to_the_start_is_an_audit_row(two_runs):
     edit(run_file(two_runs, "events.tsv", run="02"), "40.0", "4.0")
-    second_run_is_left_out(two_runs, "at least 5 reference windows", "room for 3")
+    second_run_is_left_out(two_runs, "at least 5 baseline windows", "room for 3")
 
 
 def test_an_onset_with_just_enough_before_it_is_used(tmp_path):

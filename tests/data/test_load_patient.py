@@ -178,7 +178,7 @@ def test_an_onset_outside_of_an_object():
 
 def test_no_seizure_with_a_usable_reference(files, model):
     with pytest.raises(
-        DataError, match=r"sub-patient: expected a seizure with 5 or more valid reference windows"
+        DataError, match=r"sub-patient: expected a seizure with 5 or more valid baseline windows"
     ):
         localize(files, model, onsets=[3, 3, 3])
 
@@ -211,7 +211,7 @@ def test_a_seizure_without_a_reference_is_left_out_with_its_reason(files, model)
     assert [s.name for s in found.seizures] == ["seizure-1", "seizure-2"]
     ((name, why),) = found.left_out
     assert name == "seizure-3"
-    assert "fewer than 5 valid reference windows" in why
+    assert "fewer than 5 valid baseline windows" in why
     assert any("of 3 seizures used" in c.text for c in found.certainty.cautions)
 
 

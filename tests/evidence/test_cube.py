@@ -138,7 +138,7 @@ def test_a_seizure_channel_with_too_few_reference_windows_is_masked_with_a_row()
     assert cube["valid"].sel(channel="A1").all()
     told = [row for row in rows if row.what == "channel"]
     assert [(row.channel, row.effect) for row in told] == [("A3", "excluded")]
-    assert "fewer than 5 valid reference windows" in told[0].why
+    assert "fewer than 5 valid baseline windows" in told[0].why
 
 
 def test_a_seizure_without_reference_is_masked_and_the_patient_goes_on():
@@ -153,7 +153,7 @@ def test_a_seizure_without_reference_is_masked_and_the_patient_goes_on():
 
 def test_a_patient_without_any_reference_is_refused():
     with pytest.raises(
-        DataError, match="expected a seizure with 5 or more valid reference windows"
+        DataError, match="expected a seizure with 5 or more valid baseline windows"
     ):
         describe([make_recording(start_s=-4.0)])
 
@@ -183,7 +183,7 @@ def test_a_seizure_without_anything_ictal_is_masked_and_the_patient_goes_on(stop
 def test_a_patient_without_anything_ictal_is_refused():
     with pytest.raises(
         DataError,
-        match=r"with 5 or more valid windows after onset, found none\. Use recordings that go on",
+        match=r"with 5 or more valid windows after onset, found none\. Export recordings that end",
     ):
         describe([make_recording(stop_s=1.55)])
 
