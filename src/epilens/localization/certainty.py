@@ -67,7 +67,7 @@ def assess(
     distances: tuple[CohortDistance, ...] = ()
     if certainty is not None:
         distances = certainty.distances(cube, p_nez, source.threshold or 0.0)
-    doubts = [*evidence.doubts, *(text for one in (source, *others) for text in one.doubts(cube))]
+    doubts = [*evidence.doubts, *(text for s in (source, *others) for text in s.doubts(cube))]
     if evidence.left_out:
         doubts.insert(0, f"{describe_used(evidence)}. The list of seizures gives the reasons.")
     return PatientCertainty(
@@ -89,7 +89,7 @@ def cautions_of(
     cube: xr.Dataset, distances: Sequence[CohortDistance], agreement: float | None
 ) -> Iterator[Caution]:
     """Cautions from the patient's own evidence, most severe first."""
-    yield from (_far_from_cohort(one, cube) for one in distances if one.is_unusual)
+    yield from (_far_from_cohort(unlike, cube) for unlike in distances if unlike.is_unusual)
     windows = (cube["valid"] & is_reference(cube)).sum("window").values
     usual = float(np.median(windows[windows > 0]))
     if usual < FEW_REFERENCE:

@@ -39,7 +39,7 @@ Drawn = tuple[Floats, Floats]
 
 def time_maps(sources: Iterable[Source], patient: xr.Dataset) -> tuple[TimeMap, ...]:
     """The maps of those sources that have one, each once."""
-    found: dict[str, TimeMap] = {}
+    by_title: dict[str, TimeMap] = {}
     for source in sources:
         if not isinstance(source, MethodSource):
             continue
@@ -47,12 +47,12 @@ def time_maps(sources: Iterable[Source], patient: xr.Dataset) -> tuple[TimeMap, 
         if isinstance(settings, Index):
             title = "energy ratio (Epileptogenicity Index)"
             parts = list(_ratios(patient, source.plan, settings))
-            found.setdefault(title, on_one_grid(title, "ratio", parts))
+            by_title.setdefault(title, on_one_grid(title, "ratio", parts))
         elif isinstance(settings, Fragility):
             title = "neural fragility"
             parts = list(_fragilities(patient, source.plan, settings))
-            found.setdefault(title, on_one_grid(title, "share", parts))
-    return tuple(found.values())
+            by_title.setdefault(title, on_one_grid(title, "share", parts))
+    return tuple(by_title.values())
 
 
 def _ratios(patient: xr.Dataset, plan: Plan, settings: Index) -> Iterator[Drawn]:

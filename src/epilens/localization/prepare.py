@@ -172,13 +172,13 @@ def _tidy(patient: xr.Dataset) -> xr.Dataset:
     used = np.flatnonzero(valid.any(["window", "channel"]).values)
     if len(used) < patient.sizes["seizure"]:
         patient = patient.isel(seizure=used)
-    seen = np.flatnonzero(patient["valid"].any(["seizure", "window"]).values)
-    if len(seen) < 2:
+    contacts = np.flatnonzero(patient["valid"].any(["seizure", "window"]).values)
+    if len(contacts) < 2:
         raise DataError(
-            f"{patient.attrs['patient']}: expected two or more contacts, found {len(seen)}. Scores "
-            "are relative to the patient's other contacts: name recordings of all of them."
+            f"{patient.attrs['patient']}: expected two or more contacts, found {len(contacts)}. "
+            "Scores are relative to the patient's other contacts: name recordings of all of them."
         )
-    return patient.isel(channel=seen)
+    return patient.isel(channel=contacts)
 
 
 def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:

@@ -172,7 +172,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
     force = request.force_descriptors
     source = open_source(DEFAULT if request.model is None else request.model, request.plan, force)
     others = [open_source(other, source.plan, force) for other in _compared(request, source)]
-    evidence = prepare_evidence(request, source, {one.store for one in (source, *others)}, tick)
+    evidence = prepare_evidence(request, source, {s.store for s in (source, *others)}, tick)
     tick("scoring")
     source, scores, unused = score_patient(request, source, evidence)
     p_nez, k = scores.p_nez, top_k(scores.p_nez, source.threshold)
@@ -185,11 +185,11 @@ def assemble(request: Request, tick: Progress) -> Localization:
     first = (*questioned, *unused, *_without_regions(request, evidence))
     certainty = replace(certainty, cautions=(*first, *certainty.cautions))
     compared = [
-        compare_with(one.name, one.title, other_p_nez, p_nez, k)
-        for one in others
+        compare_with(other.name, other.title, other_p_nez, p_nez, k)
+        for other in others
         # What nobody asked for is left out where it cannot rank the contacts.
-        if not (unused and one.name == source.name)
-        and (is_ranking(other_p_nez := one.score(evidence.whole).p_nez) or request.compare)
+        if not (unused and other.name == source.name)
+        and (is_ranking(other_p_nez := other.score(evidence.whole).p_nez) or request.compare)
     ]
     doubts, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)

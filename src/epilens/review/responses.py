@@ -133,12 +133,12 @@ def blind_to_json(reading: Reading, run: ReviewRun) -> dict[str, Any] | None:
     top = {contact.name for contact in ranking.contacts if contact.rank <= ranking.k}
     marked = {"onset zone": judgement.zone, "plan": judgement.blind_plan}
     return {
-        what: {
+        subject: {
             "marked": len(names),
             "shared": len(top & set(names)),
             "by_chance": ranking.k * len(names) / len(ranking.names),
         }
-        for what, names in marked.items()
+        for subject, names in marked.items()
     }
 
 
