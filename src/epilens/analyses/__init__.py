@@ -112,8 +112,8 @@ def check_needs(analysis: Analysis, run: Run) -> None:
     if "loco" in analysis.reads and run.loco is None:
         raise LedgerError(
             f"{analysis.name}: expected a leave-one-center-out run of the same cohort, found none. "
-            'Make one with `epilens run PLAN --cubes CUBES`, the plan having splits.kind = "leave-'
-            'one-center-out" and another name.'
+            "Make one with `epilens run loco --cubes CUBES`, or with a plan of your own that has "
+            'splits.kind = "leave-one-center-out" and another name.'
         )
     if "cubes" in analysis.reads and run.cubes is None:
         raise LedgerError(
