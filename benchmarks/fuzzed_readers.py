@@ -26,8 +26,7 @@ from epilens.data.positions import read_positions
 from epilens.data.readers import open_reader
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.runs import events_of, good_channels, read_onsets
-from epilens.data.tables import read_json, read_table
-from epilens.data.workbook import read_sheet
+from epilens.data.tables import read_json, read_sheet, read_table
 from epilens.evaluation.certainty import Certainty
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.splits import read_split

@@ -88,7 +88,7 @@ class Proposed:
 def recording_of(patient: SimulatedPatient, x: Signal, fs: float) -> Recording:
     """The good contacts of a patient, from the first sample."""
     names = np.array(patient.implant.names)[patient.implant.good].tolist()
-    about = {"center": "", "onset": Onset.given(0.0), "positions": Positions.none()}
+    about = {"center": "", "onset": Onset.given(0.0), "positions": Positions()}
     about |= {"is_ez": None, "modality": patient.implant.modality, "mains_hz": None}
     signal = np.asarray(x, np.float32)
     return make_recording(patient.name, "run-01", fs, names, start_s=0.0, signal=signal, **about)

@@ -82,7 +82,7 @@ def test_an_object_without_an_onset_is_left_out_and_the_others_count(file, tmp_p
     write_edf(tmp_path / "b.edf", noise(seed=1))
     loaded = load_patient([open_object(file), open_object(tmp_path / "b.edf")], Plan(), Given())
     assert len(loaded.recordings) == 1
-    [(name, why)] = loaded.left_out
+    [(name, why)] = loaded.left_out.items()
     assert name == "seizure-2"
     assert why.endswith("found no events. Give the onset of every file with --onset.")
     assert ("seizure", "seizure-2") in [(row.what, row.run) for row in loaded.rows]

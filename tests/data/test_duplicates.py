@@ -204,7 +204,7 @@ def test_a_copy_of_a_new_patients_file_is_left_out_once(tmp_path):
     write_edf(copy, noise(), startdate=date(2001, 2, 3))
     loaded = load_patient([file, copy], Plan(), Given(onsets_s=(40, 40)))
     assert [r.run for r in loaded.recordings] == ["seizure-1"]
-    assert loaded.left_out == (("seizure-2", "repeats the signal of seizure-1"),)
+    assert loaded.left_out == {"seizure-2": "repeats the signal of seizure-1"}
     assert [row.run for row in loaded.rows if row.what == "seizure"] == ["seizure-2"]
     assert loaded.problems[0].endswith("is left out: it repeats the signal of seizure-1.")
 

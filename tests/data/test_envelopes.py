@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.signal import resample_poly
 
-from epilens.data.duplicates import DuplicateFilter
-from epilens.data.envelopes import SAME, Envelopes
+from epilens.data.duplicates import SAME, DuplicateFilter, Envelopes
 from epilens.plan import Plan
 from epilens.testing import make_recording
 

@@ -13,8 +13,7 @@ from epilens.core.errors import DataError
 from epilens.data.onset import find_onset
 from epilens.data.readers import formats as formats_module
 from epilens.data.readers import open_reader
-from epilens.data.readers.companions import files_of, header_of
-from epilens.data.readers.formats import FORMATS, format_of
+from epilens.data.readers.formats import FORMATS, files_of, format_of, header_of
 from epilens.data.readers.mne_reader import open_mne
 
 AT_S = 12.0

@@ -384,6 +384,6 @@ def test_a_channel_to_leave_out_may_be_typed_as_the_page_calls_it(tmp_path, type
 
 def test_files_are_numbered_as_they_were_given(files):
     loaded = load_patient(files[:2], Plan(), Given(onsets_s=(40, 41)))
-    assert loaded.files == (("seizure-1", 1), ("seizure-2", 2))
+    assert loaded.files == {"seizure-1": 1, "seizure-2": 2}
     loaded = load_patient(files[:1], Plan(), Given(onsets_s=(30, 45)))
-    assert loaded.files == (("seizure-1", 1), ("seizure-2", 1))
+    assert loaded.files == {"seizure-1": 1, "seizure-2": 1}

@@ -187,7 +187,7 @@ def test_a_run_that_repeats_another_is_left_out(tmp_path):
     root = write_tree(tmp_path, runs=["01", "02"], data=noise())
     loaded = load_patient(root, Plan(), Given())
     assert [r.run[-2:] for r in loaded.recordings] == ["01"]
-    assert [name[-2:] for name, _ in loaded.left_out] == ["02"]
+    assert [name[-2:] for name in loaded.left_out] == ["02"]
 
 
 def test_a_patient_that_is_not_in_the_tree(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from trees import FS, codes, noise, whys, write_edf, write_tree
 
 from epilens.data.bids import read_bids
+from epilens.data.channel_measures import mains_of
 from epilens.data.load_patient import Given, load_patient
-from epilens.data.mains import mains_of
 from epilens.plan import Plan
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "pt01_run01_raw_m15p1.npz"

@@ -8,7 +8,7 @@ import numpy as np
 
 from epilens.data.audit import AuditRow
 from epilens.data.load_patient import Given, load_patient
-from epilens.data.name_matching import NameMatcher
+from epilens.data.read_seizures import NameMatcher
 from epilens.plan import Plan
 from epilens.testing import make_recording
 

@@ -48,7 +48,7 @@ def recording(x, names=None, fs: float = FS) -> Recording:
         start_s=0.0,
         onset=Onset.given(0.0),
         is_ez=None,
-        positions=Positions.none(),
+        positions=Positions(),
         modality="SEEG",
         mains_hz=None,
         source=None,

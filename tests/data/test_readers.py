@@ -16,10 +16,10 @@ from epilens.data.chunked_reader import open_contacts
 from epilens.data.discovery import cases_of, recordings_in
 from epilens.data.load_patient import Given, load_patient
 from epilens.data.readers import open_reader
-from epilens.data.readers.companions import files_of, header_of
 from epilens.data.readers.edf_reader import EdfReader
+from epilens.data.readers.formats import files_of, header_of
 from epilens.data.readers.mne_reader import MneReader, open_mne
-from epilens.data.readers.units import is_voltage, plain_unit
+from epilens.data.readers.protocol import is_voltage, plain_unit
 from epilens.plan import Plan
 from epilens.review.signals import open_file
 

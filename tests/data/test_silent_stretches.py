@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epilens.data.silent_stretches import silent_rows
+from epilens.data.export_checks import export_rows
 from epilens.testing import make_recording
 
 FS = 256.0
@@ -14,6 +14,10 @@ def with_constant(contacts, start_s, stop_s):
     start, stop = (round((at - made.start_s) * FS) for at in (start_s, stop_s))
     signal[contacts, start:stop] = 7.0
     return make_recording(fs=FS, signal=signal)
+
+
+def silent_rows(recording):
+    return [row for row in export_rows(recording) if row.code == "signal-interrupted"]
 
 
 def test_a_stretch_of_all_contacts_is_named():

@@ -11,8 +11,7 @@ import openpyxl
 import pytest
 
 from epilens.core.errors import DataError
-from epilens.data import workbook
-from epilens.data.workbook import read_sheet
+from epilens.data.tables import SHEET_PARTS, read_sheet
 
 
 def write(path: Path, *rows: tuple) -> Path:
@@ -115,7 +114,7 @@ def test_a_part_that_is_packed_too_well_is_refused(tmp_path):
 
 def test_very_many_parts_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as file:
-        for i in range(workbook.MOST_PARTS + 1):
+        for i in range(SHEET_PARTS + 1):
             file.writestr(f"{i}.xml", b"")
     with pytest.raises(DataError, match="at most 500 parts, found 501"):
         read_sheet(tmp_path / "a.xlsx", "sheet")

@@ -217,7 +217,7 @@ def test_seizures_that_lack_a_channel_do_not_count_for_it():
 def pairs_patient(**about):
     """A1-A3 neighbours, B7 alone; only A3 becomes fast."""
     recording = make_recording(
-        fs=256.0, channels=["A1", "A2", "A3", "B7"], ez=0, positions=Positions.none(), **about
+        fs=256.0, channels=["A1", "A2", "A3", "B7"], ez=0, positions=Positions(), **about
     )
     t = recording.start_s + np.arange(recording.signal.shape[1]) / 256.0
     recording.signal[2] += np.where(t > 0, 60 * np.sin(2 * np.pi * 40 * t), 0)

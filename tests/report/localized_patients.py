@@ -44,7 +44,7 @@ def hostile() -> Localization:
     """One seizure, channels with names that want to be code, a method without training."""
     names = (*HOSTILE, "B1", "B2")
     part = make_recording("sub-Hostile", fs=FS, channels=names, ez=2)
-    return localize([replace(part, positions=Positions.none())], "line-length-change")
+    return localize([replace(part, positions=Positions())], "line-length-change")
 
 
 @cache

@@ -602,7 +602,7 @@ def test_a_grid_is_drawn_in_its_own_rows(browser, tmp_path):
     """64 contacts are 8 rows of 8, also where one is missing; nothing is called deep."""
     names = [f"G{i}" for i in range(1, 65) if i != 10] + [f"LA{i}" for i in range(1, 7)]
     part = make_recording("sub-Grid", fs=FS, channels=names, ez=4)
-    found = localize([replace(part, positions=Positions.none())], "line-length-change")
+    found = localize([replace(part, positions=Positions())], "line-length-change")
     (tmp_path / "page.html").write_text(page_of(found), encoding="utf-8")
     tab = Watched(browser, tmp_path / "page.html")
     place = "name => {const c = document.querySelector(`.dot[aria-label^='${name},'] circle`);"

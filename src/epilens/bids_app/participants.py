@@ -20,8 +20,8 @@ from epilens.compute.jobs import Job, run_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
 from epilens.core.progress import Progress
 from epilens.core.redaction import hide_paths
+from epilens.data.contacts import kept_of
 from epilens.data.discovery import cases_of
-from epilens.data.kept_contacts import kept_of
 from epilens.data.sidecars import BidsTree, datasets_in
 from epilens.data.tables import natural
 from epilens.io.atomic import json_text, load_json, write_atomically

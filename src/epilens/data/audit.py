@@ -119,6 +119,27 @@ class AuditRow:
         return {k: v for k, v in asdict(self).items() if v or k not in optional}
 
 
+def noted_row(
+    what: What, text: str, code: Code, who: tuple[str, ...] = (), found: str = ""
+) -> AuditRow:
+    """A row about something unusual that leaves nothing out; `found` fills the text's `{found}`."""
+    return AuditRow.of(what, Note(text, code, found=found), who, "noted")
+
+
+def excluded_row(
+    what: What, text: str, code: Code, who: tuple[str, ...] = (), found: str = ""
+) -> AuditRow:
+    """A row about something that is left out; `found` fills the text's `{found}`."""
+    return AuditRow.of(what, Note(text, code, found=found), who)
+
+
+def add_new(rows: list[AuditRow], more: Iterable[AuditRow]) -> None:
+    """Add those rows that are not there yet."""
+    for row in more:
+        if row not in rows:
+            rows.append(row)
+
+
 COLUMNS = ("effect", "what", "code", "where", "why", "patient", "run", "channel")
 
 

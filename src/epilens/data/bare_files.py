@@ -33,8 +33,9 @@ def plain_run(
     is_file = isinstance(source, Path)
     if onset is None:
         onset = _annotated_onset(reader, "annotations" if is_file else name)
-    else:
-        _check_inside(onset.onset_s, reader, source.name if is_file else name)
+    elif not 0 <= onset.onset_s < reader.duration_s:
+        subject = source.name if is_file else name
+        raise OutsideError(beyond_the_end(onset.onset_s, reader), subject=subject)
     channels, rows = contacts_in(reader, exclude, who)
     rows += [AuditRow.of("run", note, who, "noted") for note in reader.notes]
     return SeizureRun(
@@ -64,17 +65,9 @@ def _annotated_onset(reader: MneReader, who: str) -> Onset:
     except OnsetError as error:
         hint = "Give the onset of every file with --onset."
         if is_cut_off(reader.notes):
-            hint = (
-                "The file is cut off, and its onset may be in what is missing: copy it again. "
-                + hint
-            )
+            lost = "The file is cut off, and its onset may be in what is missing: copy it again."
+            hint = f"{lost} {hint}"
         raise OnsetError.of(replace(error.reason, hint=hint)) from None
-
-
-def _check_inside(onset_s: float, reader: MneReader, who: str) -> None:
-    """An onset that the user gives must lie inside its recording."""
-    if not 0 <= onset_s < reader.duration_s:
-        raise OutsideError(beyond_the_end(onset_s, reader), subject=who)
 
 
 def contacts_in(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,13 @@ import pandas as pd
 from epilens.core.errors import DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.provenance import digest_of
-from epilens.data.audit import AuditRow, audit_frame
-from epilens.data.contents import advice, contents_of, task_of
-from epilens.data.datasets import DATASETS, Dataset, recognise
+from epilens.data.audit import AuditRow, add_new, audit_frame, noted_row
+from epilens.data.datasets import DATASETS, recognise
 from epilens.data.duplicates import without_copies
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
-from epilens.data.run_onsets import Onsets, states_seizure
-from epilens.data.runs import runs_among
+from epilens.data.run_onsets import STIMULATION, Onsets, states_seizure
+from epilens.data.runs import run_name, runs_of
 from epilens.data.scan import Patient, Scan
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
 from epilens.data.tables import natural
@@ -75,7 +74,7 @@ class Recordings:
                 )
             return list(self.read(names[which]))
         recording, rows = read_run(self.runs[which], self.plan)
-        self._note(rows)
+        add_new(self._rows, rows)
         return recording
 
     @property
@@ -108,14 +107,9 @@ class Recordings:
     def read(self, patient: Patient) -> Iterator[Recording]:
         """Signals of one patient; a run that cannot be read or repeats another is an audit row."""
         for attempt in read_or_audit(map(Pending.of, patient.runs), self.plan):
-            self._note(attempt.rows)
+            add_new(self._rows, attempt.rows)
             if attempt.recording is not None:
                 yield attempt.recording
-
-    def _note(self, rows: Iterable[AuditRow]) -> None:
-        for row in rows:
-            if row not in self._rows:
-                self._rows.append(row)
 
 
 def read_bids(
@@ -150,20 +144,26 @@ def read_bids(
     >>> len(recordings.patients), recording.signal.shape[0] == len(recording.channels)
     (2, True)
     """
-    tree, plan = BidsTree(root), plan or Plan()
-    row = recognise(tree.description) if dataset is None else DATASETS[dataset]
-    scan = Scan(tree, row, plan)
+    scan = _scan(root, dataset, plan)
     patients = scan.patients()
     if not patients:
-        _refuse_without_seizures(tree, row)
-        raise _no_patients(tree, row, scan.rows)
-    return Recordings(_title(tree), patients, scan.rows, plan)
+        _refuse_without_seizures(scan)
+        raise _no_patients(scan)
+    return Recordings(_title(scan.tree), patients, scan.rows, scan.plan)
 
 
-def _no_patients(tree: BidsTree, row: Dataset, rows: list[AuditRow]) -> DataError:
+def _scan(root: str | Path, dataset: str | None, plan: Plan | None) -> Scan:
+    tree = BidsTree(root)
+    row = recognise(tree.description) if dataset is None else DATASETS[dataset]
+    return Scan(tree, row, plan or Plan())
+
+
+def _no_patients(scan: Scan) -> DataError:
+    reasons = Counter(row.why for row in scan.rows if row.what in ("patient", "seizure"))
+    named = "; ".join(f"{n} × {why}" for why, n in reasons.most_common(2)) or "no ictal run"
     return DataError(
-        f"{tree.root}: expected at least one patient with a usable seizure, found none among "
-        f"{len(tree.participants)} ({_most_common(rows)}). Is {row.name!r} the right dataset?"
+        f"{scan.tree.root}: expected at least one patient with a usable seizure, found none among "
+        f"{len(scan.tree.participants)} ({named}). Is {scan.dataset.name!r} the right dataset?"
     )
 
 
@@ -209,39 +209,35 @@ def survey_cohort(
     recordings; `contents` counts the recordings by task. A run that is stored twice counts once, as
     far as its files are there.
     """
-    return [_survey(folder, dataset, plan or Plan()) for folder in _dataset_folders(roots)]
+    return [_survey(_scan(folder, dataset, plan)) for folder in _dataset_folders(roots)]
 
 
-def _survey(root: Path, dataset: str | None, plan: Plan) -> Recordings:
-    tree = BidsTree(root)
-    row = recognise(tree.description) if dataset is None else DATASETS[dataset]
-    scan = Scan(tree, row, plan)
-    patients = scan.patients()
-    if not patients and any(row.is_ictal(run.entity("task")) for run in _runs(tree)):
-        raise _no_patients(tree, row, scan.rows)
+def _survey(scan: Scan) -> Recordings:
+    tree, patients = scan.tree, scan.patients()
+    if not patients and any(scan.dataset.is_ictal(run.entity("task")) for run in _runs(tree)):
+        raise _no_patients(scan)
     others = [patient for patient in scan.without_seizure() if patient.channels]
     if not patients and not others:
-        raise _no_patients(tree, row, scan.rows)
+        raise _no_patients(scan)
     contents = contents_of(tree)
-    counted = [without_copies(patient, plan) for patient in patients]
+    counted = [without_copies(patient, scan.plan) for patient in patients]
     patients = [patient for patient, _ in counted]
     copies = [row for _, repeated in counted for row in repeated]
     rows = [*scan.rows, *copies, *([] if patients else [advice(contents)])]
-    recordings = Recordings(_title(tree), patients, rows, plan)
+    recordings = Recordings(_title(tree), patients, rows, scan.plan)
     listed = sorted([*patients, *others], key=lambda patient: natural(patient.name))
-    recordings.surveyed = tuple(listed)
-    recordings.contents = tuple(asdict(part) for part in contents)
+    recordings.surveyed, recordings.contents = tuple(listed), tuple(contents)
     return recordings
 
 
 def _runs(tree: BidsTree) -> list[BidsFile]:
-    return [run for name in tree.folders for run in runs_among(tree.subject_files(name), name)[0]]
+    return [run for name in sorted(tree.folders) for run in runs_of(tree, name)]
 
 
-def _refuse_without_seizures(tree: BidsTree, row: Dataset) -> None:
+def _refuse_without_seizures(scan: Scan) -> None:
     """One message for a tree in which no run is a seizure, and no event names one."""
-    runs = _runs(tree)
-    if not runs or any(states_seizure(tree, row, run) for run in runs):
+    tree, runs = scan.tree, _runs(scan.tree)
+    if not runs or any(states_seizure(tree, scan.dataset, run) for run in runs):
         return
     named = ", ".join(f"{n} × {task}" for task, n in Counter(map(task_of, runs)).most_common(3))
     tasks = {run.entity("task").lower() for run in runs}
@@ -268,7 +264,7 @@ def scan_patient(
         mine = ("", patients[0].name)
         return patients[0], [row for row in scan.rows if row.patient in mine]
     if not patients:
-        _refuse_without_seizures(tree, scan.dataset)
+        _refuse_without_seizures(scan)
     reasons = [row.why for row in scan.rows if row.what in ("seizure", "patient")]
     if asked and not patients and reasons:
         raise DataError(
@@ -282,6 +278,56 @@ def scan_patient(
     )
 
 
-def _most_common(rows: list[AuditRow]) -> str:
-    reasons = Counter(row.why for row in rows if row.what in ("patient", "seizure"))
-    return "; ".join(f"{n} × {why}" for why, n in reasons.most_common(2)) or "no ictal run"
+_KINDS = (
+    ("seizures", re.compile(r"(?<!inter)(?<!pre)(?<!post)ictal|seizure")),
+    ("electrical stimulation", STIMULATION),
+    ("sleep", re.compile(r"sleep|(?<![a-z])(?:sws|nrem|rem|n[1-3])(?![a-z])|slow.?wave")),
+    ("rest", re.compile(r"rest(?!i)|resting|baseline|awake|eyes")),
+    ("interictal", re.compile(r"interictal|monitor")),
+)
+
+
+def contents_of(tree: BidsTree) -> list[dict[str, Any]]:
+    """Recordings of a tree by task and kind (in words), most frequent first, and their patients."""
+    patients: dict[tuple[str, str], list[str]] = {}
+    for run in _runs(tree):
+        key = (task_of(run), _kind_of(tree, run))
+        patients.setdefault(key, []).append(run.entity("sub"))
+    return [
+        {"task": task, "kind": kind, "recordings": len(names), "patients": len(set(names))}
+        for (task, kind), names in sorted(patients.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def task_of(run: BidsFile) -> str:
+    """`task-…` of a run's name, or `no task`."""
+    task = run.entity("task")
+    return f"task-{task}" if task else "no task"
+
+
+def _kind_of(tree: BidsTree, run: BidsFile) -> str:
+    # The task itself first: a description may mention what the recording is not.
+    texts = [run.entity("task"), run_name(run)]
+    try:
+        fields = tree.fields(run, "ieeg")
+        texts += [str(fields.get(name, "")) for name in ("TaskName", "TaskDescription")]
+    except DataError:
+        pass
+    kinds = (kind for text in texts for kind, p in _KINDS if p.search(text.lower()))
+    return next(kinds, "another task")
+
+
+def advice(contents: list[dict[str, Any]]) -> AuditRow:
+    """What a tree without seizures contains, and what can be done with it."""
+    kinds: Counter[str] = Counter()
+    for part in contents:
+        kinds[part["kind"]] += part["recordings"]
+    named = ", ".join(f"{n} of {kind}" for kind, n in kinds.most_common())
+    return noted_row(
+        "dataset",
+        f"contains no usable seizure. Recordings: {named}; they are interictal unless an onset is "
+        "given. EpiLENS ranks contacts from seizures, so nothing can be described or ranked yet. "
+        "Channels, labels and outcomes are listed here. Where a recording contains a seizure that "
+        "no event names, find it with epilens onset or epilens review and give it with --onsets",
+        "no-seizure",
+    )

@@ -11,14 +11,20 @@ almost white.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.data.audit import AuditRow, Note
-from epilens.data.channel_measures import Floats, Stretch, is_far, measure_stretch, relative_log
+from epilens.data.audit import AuditRow, excluded_row, noted_row
+from epilens.data.channel_measures import (
+    Floats,
+    Stretch,
+    Summary,
+    is_beyond,
+    measure_stretch,
+    mostly_above,
+)
 from epilens.data.contacts import meant_channels
 from epilens.plan import QualityPlan
 
@@ -26,8 +32,6 @@ if TYPE_CHECKING:
     from epilens.data.recording import Recording
 
 _PIECE_S = 2.0
-_MOSTLY = 0.75
-"""Fraction of the pieces in which a contact must be unlike the others."""
 FLAT, STUCK, LARGE, SMALL, ROUGH = 0.2, 0.5, 10.0, 30.0, 6.0
 """Limits: constant and stuck fraction of an interval; times the median contact."""
 DOUBTFUL = 0.6
@@ -44,15 +48,6 @@ IMPOSSIBLE_UV = 1e6
 """No electrode has a potential of one volt."""
 
 
-@dataclass(frozen=True)
-class Defect:
-    """Why the signal of a contact cannot be trusted."""
-
-    name: str
-    """A few words, such as `flat before onset`."""
-    amount: str
-
-
 def check_contacts(
     recording: Recording, plan: QualityPlan, keep: Collection[str] = ()
 ) -> tuple[list[bool], dict[str, AuditRow]]:
@@ -60,142 +55,111 @@ def check_contacts(
 
     keep : contacts that the user keeps; what is wrong with them is only noted.
     """
-    signal = recording.signal
+    signal, fs = recording.signal, recording.fs
     if recording.missing is not None:
         signal = np.where(recording.missing, np.float32(np.nan), signal)
-    onset = round(-recording.start_s * recording.fs)
-    broken = find_broken(signal, recording.fs, onset, plan)
+    onset = min(max(round(-recording.start_s * fs), 0), signal.shape[1])
+    before, after = (_pieces(part, fs, plan) for part in (signal[:, :onset], signal[:, onset:]))
+    broken = _broken(before, after, fs)
     kept, rows = meant_channels(keep, recording.channels), {}
     trusted = [True] * len(recording.channels)
-    doubtful = find_doubtful(signal[:, : max(onset, 0)], recording.fs, plan)
-    for i, defect in sorted((doubtful | broken).items()):
+    for i, (defect, amount) in sorted((_doubtful(before) | broken).items()):
         name = recording.channels[i]
         trusted[i] = name in kept or i not in broken
-        effect = "noted" if trusted[i] else "excluded"
-        text = f"signal is {{found}} ({defect.amount})"
+        text = f"signal is {{found}} ({amount})"
         if i in broken:
             text += "; kept by the user" if trusted[i] else "; not used in this seizure"
-        note = Note(text, "channel-quality", found=defect.name)
-        who = (recording.patient, recording.run, name)
-        rows[name] = AuditRow.of("channel", note, who, effect)
+        row = noted_row if trusted[i] else excluded_row
+        rows[name] = row("channel", text, "channel-quality", (*recording.who, name), defect)
     return trusted, rows
 
 
-def find_broken(
-    signal: NDArray[np.float32], fs: float, onset: int, plan: QualityPlan
-) -> dict[int, Defect]:
-    """Contacts that cannot be trusted, by their index; the first reason of each.
-
-    Parameters
-    ----------
-    signal : array, (channel, time)
-        In µV; NaN where a sample is missing.
-    fs : float
-        Sampling rate in Hz.
-    onset : int
-        Sample of the onset.
-    plan : QualityPlan
-        What is constant.
-    """
-    middle = min(max(onset, 0), signal.shape[1])
-    broken: dict[int, Defect] = {}
-    for when, part in (("before", signal[:, :middle]), ("after", signal[:, middle:])):
-        if pieces := _pieces(part, fs, plan):
-            checks = _incomplete(pieces) + _constant(pieces)
-            checks += _unlike_others(pieces) if when == "before" else _white_noise(pieces, fs)
-            for check in checks:
-                for i in np.flatnonzero(check.fails):
-                    amount = check.words.format(check.amounts[i])
-                    broken.setdefault(int(i), Defect(f"{check.name} {when} onset", amount))
-    return broken
-
-
-def find_doubtful(
-    before_onset: NDArray[np.float32], fs: float, plan: QualityPlan
-) -> dict[int, Defect]:
-    """Contacts that are almost as large as noise before onset, by their index.
-
-    They are used: a limit that excludes must not hide those close to it.
-    """
-    pieces = _pieces(before_onset, fs, plan)
-    if not pieces:
-        return {}
-    large = np.quantile(_relative(pieces, "size"), 1 - _MOSTLY, axis=0)
-    dead = np.mean([piece.flat for piece in pieces], axis=0) >= FLAT
-    doubtful = ~dead & (large > np.log(DOUBTFUL * LARGE)) & is_far(large, dead)
-    text = "{:.1f} times the size of the median contact"
-    return {
-        int(i): Defect("very large before onset", text.format(np.exp(large[i])))
-        for i in np.flatnonzero(doubtful)
-    }
-
-
 def _pieces(part: NDArray[np.float32], fs: float, plan: QualityPlan) -> list[Stretch]:
+    """Measures of consecutive pieces of a signal (channel, time) in µV; NaN where it is missing."""
     length = round(_PIECE_S * fs)
     starts = range(0, part.shape[1] - length + 1, length)
     return [measure_stretch(part[:, start : start + length], fs, plan) for start in starts]
 
 
-@dataclass(frozen=True)
-class _Check:
-    name: str
-    fails: NDArray[np.bool_]
-    amounts: Floats
-    words: str
+_Defects = dict[int, tuple[str, str]]
+"""By the index of a contact: a few words, such as `flat before onset`, and how much."""
 
 
-def _incomplete(pieces: list[Stretch]) -> list[_Check]:
+def _broken(before: list[Stretch], after: list[Stretch], fs: float) -> _Defects:
+    """Contacts that cannot be trusted before or after onset; the first reason of each."""
+    broken: _Defects = {}
+    for when, pieces in (("before", before), ("after", after)):
+        if not pieces:
+            continue
+        whole = Summary.of(pieces)
+        checks = _incomplete(whole) + _constant(pieces, whole)
+        checks += _unlike_others(whole) if when == "before" else _white_noise(pieces, whole, fs)
+        for name, fails, amounts, words in checks:
+            for i in np.flatnonzero(fails):
+                broken.setdefault(int(i), (f"{name} {when} onset", words.format(amounts[i])))
+    return broken
+
+
+def _doubtful(before: list[Stretch]) -> _Defects:
+    """Contacts that are almost as large as noise before onset.
+
+    They are used: a limit that excludes must not hide those close to it.
+    """
+    if not before:
+        return {}
+    whole = Summary.of(before)
+    doubtful = is_beyond(whole.large, DOUBTFUL * LARGE, whole.flat >= FLAT)
+    text = "{:.1f} times the size of the median contact"
+    return {
+        int(i): ("very large before onset", text.format(np.exp(whole.large[i])))
+        for i in np.flatnonzero(doubtful)
+    }
+
+
+_Check = tuple[str, NDArray[np.bool_], Floats, str]
+"""Name, the contacts that fail, how much, and how to say it."""
+
+
+def _incomplete(whole: Summary) -> list[_Check]:
     """Contacts that miss samples which other contacts have."""
-    missing = np.mean([piece.missing for piece in pieces], axis=0)
-    fails = (missing >= INCOMPLETE) & (missing.min() < INCOMPLETE)
-    return [_Check("incomplete", fails, missing, "{:.0%} of its samples are missing")]
+    fails = (whole.missing >= INCOMPLETE) & (whole.missing.min() < INCOMPLETE)
+    return [("incomplete", fails, whole.missing, "{:.0%} of its samples are missing")]
 
 
-def _white_noise(pieces: list[Stretch], fs: float) -> list[_Check]:
+def _white_noise(pieces: list[Stretch], whole: Summary, fs: float) -> list[_Check]:
     """Contacts that show almost white noise, larger than the signal of the others."""
     if fs < WHITE_HZ:
         return []
-    large = np.quantile(_relative(pieces, "size"), 1 - _MOSTLY, axis=0)
-    rough = np.quantile([piece.rough for piece in pieces], 1 - _MOSTLY, axis=0)
-    dead = np.mean([piece.flat for piece in pieces], axis=0) >= FLAT
-    noise = ~dead & (large > np.log(LARGE_WHITE)) & is_far(large, dead) & (rough > WHITE)
-    return [_Check("noise", noise, np.exp(large), "{:.0f} times the size of the median contact")]
+    white = mostly_above([piece.rough for piece in pieces]) > WHITE
+    noise = is_beyond(whole.large, LARGE_WHITE, whole.flat >= FLAT) & white
+    return [("noise", noise, np.exp(whole.large), "{:.0f} times the size of the median contact")]
 
 
-def _constant(pieces: list[Stretch]) -> list[_Check]:
+def _constant(pieces: list[Stretch], whole: Summary) -> list[_Check]:
     """Contacts without a signal; a piece in which all contacts are flat is a gap of the file."""
     flat = np.array([piece.flat & (piece.missing == 0) for piece in pieces])
     gap = flat.all(axis=1) if not flat.all() else np.zeros(len(flat), bool)
     flat = flat[~gap].mean(axis=0)
-    stuck = np.mean([piece.stuck for piece in pieces], axis=0)
-    size = _relative(pieces, "size")
-    small, dead = np.quantile(size, _MOSTLY, axis=0), flat >= FLAT
-    tiny = ~dead & (small < -np.log(SMALL)) & is_far(-small, dead)
+    dead, times_smaller = flat >= FLAT, np.exp(-whole.small)
+    tiny = is_beyond(-whole.small, SMALL, dead)
     return [
-        _Check("flat", dead, flat, "constant for {:.0%} of the time"),
-        _Check("clipped", stuck >= STUCK, stuck, "at its extremes for {:.0%} of the time"),
-        _Check("almost flat", tiny, np.exp(-small), "{:.0f} times smaller than the median contact"),
+        ("flat", dead, flat, "constant for {:.0%} of the time"),
+        ("clipped", whole.stuck >= STUCK, whole.stuck, "at its extremes for {:.0%} of the time"),
+        ("almost flat", tiny, times_smaller, "{:.0f} times smaller than the median contact"),
     ]
 
 
-def _unlike_others(pieces: list[Stretch]) -> list[_Check]:
+def _unlike_others(whole: Summary) -> list[_Check]:
     """Contacts that show noise: much larger or rougher than the others, or mains alone."""
-    size, rough = (_relative(pieces, name) for name in ("size", "rough"))
-    large, rougher = (np.quantile(logs, 1 - _MOSTLY, axis=0) for logs in (size, rough))
-    dead = np.mean([piece.flat for piece in pieces], axis=0) >= FLAT
-    mains = np.quantile([piece.mains for piece in pieces], 1 - _MOSTLY, axis=0)
-    hums = (mains > MAINS) & (np.median(mains[~dead]) < 0.5 if not dead.all() else False)
-    too_large = ~dead & (large > np.log(LARGE)) & is_far(large, dead)
-    too_rough = ~dead & (rougher > np.log(ROUGH)) & is_far(rougher, dead)
+    dead = whole.flat >= FLAT
+    large, rough = is_beyond(whole.large, LARGE, dead), is_beyond(whole.rough, ROUGH, dead)
+    usual = np.median(whole.mains[~dead]) if not dead.all() else 1.0
+    hums = ~dead & (whole.mains > MAINS) & (usual < 0.5)
     return [
-        _Check("noise", too_large, np.exp(large), "{:.0f} times the size of the median contact"),
-        _Check("fast noise", too_rough, np.exp(rougher), "{:.0f} times that of the median contact"),
-        _Check("mains", ~dead & hums, mains, "mains are {:.0%} of its power"),
+        ("noise", large, np.exp(whole.large), "{:.0f} times the size of the median contact"),
+        ("fast noise", rough, np.exp(whole.rough), "{:.0f} times that of the median contact"),
+        ("mains", hums, whole.mains, "mains are {:.0%} of its power"),
     ]
-
-
-def _relative(pieces: list[Stretch], name: str) -> Floats:
-    return np.array([relative_log(getattr(piece, name), piece.flat) for piece in pieces])
 
 
 def repair_impossible(

@@ -1,23 +1,25 @@
-"""Measures of the channels in one stretch of signal, by which bad ones are recognised."""
+"""Measures of channels by which bad ones are recognised: flags, mains, one or many stretches."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.signal
 from numpy.typing import NDArray
 
-from epilens.data.mains import KNOWN_HZ
-from epilens.data.quality import stuck_share
-from epilens.plan import QualityPlan
-
-Floats = NDArray[np.float64]
+from epilens.core.types import Floats
+from epilens.plan import Flag, QualityPlan
 
 _FROM_MEDIAN = 4.0
 """A channel is far from the others at this many robust standard deviations of log size."""
 _LEAST_CHANNELS = 4
 """With fewer channels, what is usual is unknown."""
+_MOSTLY = 0.75
+"""Fraction of the stretches in which a channel must be unlike the others."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,48 @@ def _near_harmonics(f: Floats, hz: float) -> NDArray[np.bool_]:
     return (f > hz / 2) & (np.abs(f - hz * np.round(f / hz)) <= 1.0)
 
 
-def relative_log(values: Floats, flat: NDArray[np.bool_]) -> Floats:
+@dataclass(frozen=True)
+class Summary:
+    """Measures of all channels over several stretches, (channel,) each."""
+
+    flat: Floats
+    """Fraction of the stretches in which the channel is constant."""
+    stuck: Floats
+    missing: Floats
+    mains: Floats
+    """What most stretches exceed; as for `large` and `rough`."""
+    large: Floats
+    """Logarithm of the size relative to the median channel."""
+    small: Floats
+    """The same; what most stretches stay below."""
+    rough: Floats
+    """Logarithm of the roughness relative to the median channel."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Stretch]) -> Summary:
+        """That of one or more stretches."""
+        size, rough = (
+            [_relative_log(getattr(part, name), part.flat) for part in parts]
+            for name in ("size", "rough")
+        )
+        return cls(
+            *(np.mean([getattr(p, name) for p in parts], axis=0) for name in _FRACTIONS),
+            mostly_above([part.mains for part in parts]),
+            mostly_above(size),
+            np.quantile(size, _MOSTLY, axis=0),
+            mostly_above(rough),
+        )
+
+
+_FRACTIONS = ("flat", "stuck", "missing")
+
+
+def mostly_above(values: Sequence[Floats]) -> Floats:
+    """For each channel, what its values exceed in most stretches (stretch, channel)."""
+    return np.quantile(values, 1 - _MOSTLY, axis=0)
+
+
+def _relative_log(values: Floats, flat: NDArray[np.bool_]) -> Floats:
     """Logarithm of a value over that of the median channel; 0 for all if too few are usable."""
     usable = ~flat & (values > 0)
     if usable.sum() < _LEAST_CHANNELS:
@@ -86,9 +129,122 @@ def relative_log(values: Floats, flat: NDArray[np.bool_]) -> Floats:
     return np.where(usable, logs - np.median(logs[usable]), 0.0)
 
 
-def is_far(logs: Floats, dead: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Farther above the median than channels of this recording usually are."""
+def is_beyond(logs: Floats, ratio: float, dead: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Channels that are not dead, this many times above the median one and far from the others."""
     usable = logs[~dead] if (~dead).any() else logs
     middle = np.median(usable)
     deviation = 1.4826 * np.median(np.abs(usable - middle))
-    return logs - middle > _FROM_MEDIAN * deviation
+    return ~dead & (logs > np.log(ratio)) & (logs - middle > _FROM_MEDIAN * deviation)
+
+
+KNOWN_HZ = (50.0, 60.0)
+_HALF_PEAK_HZ, _NEAR_HZ, _FAR_HZ = 0.5, 2.0, 6.0
+_LEAST_RATIO, _LEAST_LEAD = 4.0, 2.0
+"""How far a peak stands above its neighbours, and its ratio above that of the other candidate."""
+_OF_CHANNELS = 0.75
+"""This quantile over channels: mains can be in some electrodes alone."""
+_SEGMENT_S = 4.0
+_MOST_CHANNELS = 64
+"""Mains reach all of them, so more would only take longer."""
+
+
+def mains_of(signal: NDArray[np.float32], fs: float) -> float | None:
+    """50 or 60 Hz, whichever clearly stands out in a quarter of the channels (channel, time).
+
+    None where neither does.
+
+    The spectrum is a median over segments: what a seizure does for some seconds does not count. A
+    peak is compared with 2 to 6 Hz on both sides, so a broad rhythm is none.
+    """
+    samples = round(_SEGMENT_S * fs)
+    if fs / 2 <= max(KNOWN_HZ) + _FAR_HZ or signal.shape[1] < 3 * samples:
+        return None
+    some = signal[:: -(-len(signal) // _MOST_CHANNELS)]
+    f, power = scipy.signal.welch(some, fs, nperseg=samples, average="median")
+    alive = power.max(axis=1) > 0
+    if not alive.any():
+        return None
+    ratios = {hz: float(np.quantile(_ratio(f, power[alive], hz), _OF_CHANNELS)) for hz in KNOWN_HZ}
+    other, best = sorted(KNOWN_HZ, key=ratios.__getitem__)
+    clear = ratios[best] >= max(_LEAST_RATIO, _LEAST_LEAD * ratios[other])
+    return best if clear else None
+
+
+def _ratio(f: NDArray[np.float64], power: NDArray[np.float32], hz: float) -> NDArray[np.float64]:
+    """Power at a frequency over that of its neighbourhood, for each channel."""
+    distance = np.abs(f - hz)
+    peak = power[:, distance <= _HALF_PEAK_HZ].max(axis=1)
+    around = np.median(power[:, (distance >= _NEAR_HZ) & (distance <= _FAR_HZ)], axis=1)
+    return peak / np.maximum(around, np.finfo(np.float32).tiny)
+
+
+def quality_flags(
+    signal: NDArray[np.float32], missing: NDArray[np.bool_] | None, plan: QualityPlan
+) -> list[tuple[Flag, ...]]:
+    """Flags of each channel.
+
+    signal : (channel, time) in µV, 0 where `missing` (samples that were not finite; None: none).
+    """
+    high, low = _extremes(signal, missing)
+    flat = high - low < plan.flat_uv
+    # Every eighth sample and its neighbour suffice, in a fraction of the time.
+    a, b = signal[:, :-1:8], signal[:, 1::8]
+    b = b[:, : a.shape[1]]
+    channels_with: dict[Flag, Any] = {
+        "flat": flat,
+        "clipped": ~flat & (_stuck_share(a, b, high, low) > plan.clipped_share),
+        "non-finite": np.zeros(len(signal), bool) if missing is None else missing.any(axis=1),
+        "out-of-scale": _out_of_scale(np.abs(b - a)[:, ::8], flat, plan.scale_ratio),
+    }
+    return [
+        tuple(flag for flag, where in channels_with.items() if where[channel])
+        for channel in range(len(signal))
+    ]
+
+
+def stuck_share(signal: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Share of samples of each channel (channel, time) that stick to its own extremes."""
+    a, b = signal[:, :-1], signal[:, 1:]
+    return _stuck_share(a, b, signal.max(axis=1), signal.min(axis=1))
+
+
+def _extremes(
+    signal: NDArray[np.float32], missing: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Largest and smallest sample of each channel, over the samples that are there."""
+    if missing is None:
+        return signal.max(axis=1), signal.min(axis=1)
+    present = ~missing
+    high = np.max(signal, axis=1, where=present, initial=-np.inf)
+    low = np.min(signal, axis=1, where=present, initial=np.inf)
+    none = ~present.any(axis=1)
+    return np.where(none, 0, high), np.where(none, 0, low)
+
+
+def _stuck_share(
+    a: NDArray[np.float32],
+    b: NDArray[np.float32],
+    high: NDArray[np.float32],
+    low: NDArray[np.float32],
+) -> NDArray[np.float64]:
+    """Share of samples at a channel's own extreme and equal to the sample after.
+
+    A clean signal touches its maximum once; an amplifier at its rail stays there.
+    """
+    at_rail = (a == high[:, None]) | (a == low[:, None])
+    return ((a == b) & at_rail).mean(axis=1)
+
+
+def _out_of_scale(
+    steps: NDArray[np.float32], flat: NDArray[np.bool_], ratio: float
+) -> NDArray[np.bool_]:
+    """Channels whose median step is `ratio` times above or below that of the median channel.
+
+    Steps between neighbouring samples, because a constant offset is not a scale.
+    """
+    size = np.median(steps, axis=1)
+    usable = ~flat & (size > 0)
+    if usable.sum() < 3:
+        return np.zeros(len(steps), bool)
+    usual = np.median(size[usable])
+    return usable & ((size > ratio * usual) | (size < usual / ratio))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.progress import Progress, StepFunction
-from epilens.data.channel_measures import Floats, Stretch, is_far, measure_stretch, relative_log
+from epilens.data.channel_measures import Floats, Stretch, Summary, is_beyond, measure_stretch
 from epilens.data.chunked_reader import ContactSignals, open_contacts
 from epilens.data.recording import Recording
 from epilens.plan import QualityPlan
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 What = Literal["flat", "clipped", "missing", "mains", "large", "small", "rough"]
 
 _STRETCH_S, _MOST_STRETCHES = 5.0, 24
-_MOSTLY = 0.75
-"""Of the stretches in which a channel must be unlike the others."""
 _MAINS_SHARE, _LARGE, _SMALL, _ROUGH = 0.5, 5.0, 8.0, 3.0
 _WORDS: Mapping[What, str] = {
     "flat": "constant for {:.0%} of the time",
@@ -92,29 +90,17 @@ def _stretches(source: ContactSignals, tick: Progress) -> Iterator[NDArray[np.fl
         tick(f"looking at channels of {source.name}", 1)
 
 
-_Found = tuple[Any, Floats]
-
-
-def _reasons(parts: list[Stretch], plan: QualityPlan) -> dict[What, _Found]:
+def _reasons(parts: list[Stretch], plan: QualityPlan) -> dict[What, tuple[Any, Floats]]:
     """For every reason, which channels have it and how much."""
-    flat, stuck, missing, mains = (
-        np.array([getattr(part, name) for part in parts], float)
-        for name in ("flat", "stuck", "missing", "mains")
-    )
-    always = np.quantile(mains, 1 - _MOSTLY, axis=0)
-    dead = flat.mean(axis=0) >= 0.5
-    size, rough = (
-        np.array([relative_log(getattr(part, name), part.flat) for part in parts])
-        for name in ("size", "rough")
-    )
-    large, small = (np.quantile(size, q, axis=0) for q in (1 - _MOSTLY, _MOSTLY))
-    rougher = np.quantile(rough, 1 - _MOSTLY, axis=0)
+    whole = Summary.of(parts)
+    dead = whole.flat >= 0.5
+    large, small, rough = whole.large, whole.small, whole.rough
     return {
-        "flat": (dead, flat.mean(axis=0)),
-        "clipped": (stuck.mean(axis=0) > plan.clipped_share, stuck.mean(axis=0)),
-        "missing": (missing.any(axis=0), missing.mean(axis=0)),
-        "mains": (~dead & (always > _MAINS_SHARE), always),
-        "large": (~dead & (large > np.log(_LARGE)) & is_far(large, dead), np.exp(large)),
-        "small": (~dead & (small < -np.log(_SMALL)) & is_far(-small, dead), np.exp(small)),
-        "rough": (~dead & (rougher > np.log(_ROUGH)) & is_far(rougher, dead), np.exp(rougher)),
+        "flat": (dead, whole.flat),
+        "clipped": (whole.stuck > plan.clipped_share, whole.stuck),
+        "missing": (whole.missing > 0, whole.missing),
+        "mains": (~dead & (whole.mains > _MAINS_SHARE), whole.mains),
+        "large": (is_beyond(large, _LARGE, dead), np.exp(large)),
+        "small": (is_beyond(-small, _SMALL, dead), np.exp(small)),
+        "rough": (is_beyond(rough, _ROUGH, dead), np.exp(rough)),
     }

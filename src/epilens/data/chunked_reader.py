@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import contacts_in
+from epilens.data.contacts import meant_channels
 from epilens.data.discovery import bids_root
-from epilens.data.readers.companions import header_of
+from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import Recording
@@ -55,18 +56,20 @@ class ContactSignals:
 
     def chunks(self, unit: int) -> Iterator[NDArray[np.float32]]:
         """Consecutive chunks of whole units of samples, without an incomplete unit at the end."""
-        units = max(1, _MOST_SAMPLES // (len(self.channels) * unit))
         last = self.samples // unit * unit
-        for first in range(0, last, units * unit):
+        for first in self._starts(unit):
             try:
-                yield self.read(first, min(last, first + units * unit))
+                yield self.read(first, min(last, first + self._starts(unit).step))
             except DataError as error:
                 raise error.about(self.name) from error
 
     def count(self, unit: int) -> int:
         """Number of chunks."""
+        return len(self._starts(unit))
+
+    def _starts(self, unit: int) -> range:
         units = max(1, _MOST_SAMPLES // (len(self.channels) * unit))
-        return -(-(self.samples // unit) // units)
+        return range(0, self.samples // unit * unit, units * unit)
 
 
 def open_contacts(
@@ -74,12 +77,8 @@ def open_contacts(
 ) -> ContactSignals:
     """Open the contacts of a recording for reading in chunks.
 
-    Parameters
-    ----------
-    source : path, Raw or Recording
-        A file that MNE reads; one of a BIDS tree is read with its channels.tsv.
-    exclude : sequence of str
-        Channels that do not count.
+    source : a file that MNE reads (one of a BIDS tree with its channels.tsv), a Raw or a Recording.
+    exclude : channels that do not count.
     """
     if isinstance(source, Recording):
         return _of_recording(source, exclude)
@@ -94,9 +93,7 @@ def open_contacts(
             "recording: expected a path, an mne.io.Raw or a Recording, found "
             f"{type(source).__name__}. Give one recording."
         )
-    reader = open_mne(source)
-    names, rows = contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
-    return _of_reader("recording", reader, names, rows)
+    return _of_reader("recording", open_mne(source), exclude)
 
 
 def _signal_at(path: Path) -> Path:
@@ -114,8 +111,8 @@ def _signal_at(path: Path) -> Path:
 
 
 def _of_recording(recording: Recording, exclude: Sequence[str]) -> ContactSignals:
-    unwanted = {name.strip().upper() for name in exclude}
-    index = [i for i, name in enumerate(recording.channels) if name.upper() not in unwanted]
+    unwanted = meant_channels(exclude, recording.channels)
+    index = [i for i, name in enumerate(recording.channels) if name not in unwanted]
     missing = recording.missing
 
     def read(start: int, stop: int) -> NDArray[np.float32]:
@@ -138,26 +135,29 @@ def _of_file(path: Path, exclude: Sequence[str]) -> ContactSignals:
     """The contacts of a file; in a BIDS tree those that channels.tsv lists as good."""
     listed = _listed(path)
     if listed is None:
-        reader = open_mne(path)
-        names, rows = contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
-        return _of_reader(path.name, reader, names, rows)
+        return _of_reader(path.name, open_mne(path), exclude)
     units, rows = listed
     reader = open_mne(path, units)
-    unwanted = {name.strip().upper() for name in exclude}
-    in_file = set(reader.names)
-    names = [name for name in units if name in in_file and name.upper() not in unwanted]
+    unwanted = meant_channels(exclude, reader.names)
+    in_file = set(reader.names) - unwanted
+    names = [name for name in units if name in in_file]
     if not names:
         raise DataError(
             f"expected the channels of channels.tsv in the file, found none of {len(units)}. "
             "Do the two belong together?",
             code="channels-none",
         )
-    return _of_reader(path.name, reader, names, rows)
+    return _of_reader(path.name, reader, exclude, (names, rows))
 
 
 def _of_reader(
-    name: str, reader: RecordingReader, names: Sequence[str], rows: Sequence[AuditRow]
+    name: str,
+    reader: RecordingReader,
+    exclude: Sequence[str],
+    listed: tuple[Sequence[str], Sequence[AuditRow]] | None = None,
 ) -> ContactSignals:
+    """The contacts that sidecars list; without sidecars, those by type and name."""
+    names, rows = listed or contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
     return ContactSignals(
         name,
         tuple(names),

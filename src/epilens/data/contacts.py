@@ -6,7 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from epilens.core.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from epilens.data.scan import Patient
 
 
 class Contact(NamedTuple):
@@ -94,7 +100,7 @@ class ContactList:
 
     contacts: tuple[Contact, ...]
     not_understood: tuple[str, ...]
-    typed: Mapping[Contact, frozenset[str]] = field(default_factory=dict)
+    typed: Mapping[Contact, Collection[str]] = field(default_factory=dict)
     """Shafts of the contacts as they were typed."""
 
     @classmethod
@@ -107,15 +113,11 @@ class ContactList:
             not_understood += [] if contacts else [name]
             for contact in contacts:
                 typed.setdefault(_folded(contact), set()).add(contact.shaft)
-        return cls(tuple(typed), tuple(not_understood), _frozen(typed))
+        return cls(tuple(typed), tuple(not_understood), typed)
 
 
 def _folded(contact: Contact) -> Contact:
     return Contact(contact.shaft.upper(), contact.number)
-
-
-def _frozen(typed: Mapping[Contact, set[str]]) -> dict[Contact, frozenset[str]]:
-    return {contact: frozenset(shafts) for contact, shafts in typed.items()}
 
 
 _SHAFT = r"[^\W\d_]+'?"
@@ -134,11 +136,8 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
 
     A bare number or range continues the shaft before it. Order is kept, repetitions are dropped.
 
-    Parameters
-    ----------
-    shafts : collection of str
-        Those of the patient, in capitals: a word `TO` between numbers is a strip where there is one
-        of this name. None: where it is written in capitals.
+    shafts : those of the patient, in capitals: a word `TO` between numbers is a strip where there
+    is one of this name. None: where it is written in capitals.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
         for number in range(min(first, last), max(first, last) + 1):
             contacts.setdefault(Contact(shaft.upper(), number), set()).add(shaft)
     not_understood += _words(text[end:])
-    return ContactList(tuple(contacts), tuple(not_understood), _frozen(contacts))
+    return ContactList(tuple(contacts), tuple(not_understood), contacts)
 
 
 def _with_ranges(text: str, shafts: Collection[str] | None) -> str:
@@ -211,6 +210,11 @@ class Matches:
     """Contacts of the list that no channel is of."""
     ambiguous: tuple[Contact, ...]
     """Contacts of two electrodes whose names differ in capitals alone, spelt like neither."""
+
+    @property
+    def unmatched(self) -> tuple[Contact, ...]:
+        """Contacts of the list for which there is no one channel."""
+        return self.unknown + self.ambiguous
 
 
 def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
@@ -299,3 +303,47 @@ def _short(name: str) -> str:
     sides = [re.sub(r"[\s_-]+", "", plain_name(side)) for side in sides]
     plain = len(sides) == len(contacts) > 0 and all(_SHORT.fullmatch(side) for side in sides)
     return "-".join(sides) if plain else name
+
+
+def kept_of(patient: str, keep: Iterable[str]) -> tuple[str, ...]:
+    """Names of a patient's contacts among entries `PATIENT:CHANNEL`, which the user keeps.
+
+    Examples
+    --------
+    >>> kept_of("sub-01", ["sub-01:RA5", "02:RB1", "01:RB2"])
+    ('RA5', 'RB2')
+    """
+    entries = (entry.partition(":") for entry in keep)
+    return tuple(name.strip() for who, _, name in entries if _code(who) == _code(patient))
+
+
+def _code(who: str) -> str:
+    return who.strip().removeprefix("sub-")
+
+
+def check_kept(keep: Collection[str], patients: Iterable[Patient]) -> None:
+    """Refuse an entry whose patient or channel does not exist: it was meant to change something."""
+    channels = {_code(patient.name): patient.channels for patient in patients}
+    for entry in keep:
+        who, colon, name = entry.partition(":")
+        if not colon or not name.strip():
+            raise DataError(f"--keep: expected PATIENT:CHANNEL such as 01:RA5, found {entry!r}.")
+        if _code(who) not in channels:
+            hint = did_you_mean(_code(who), channels)
+            raise DataError(f"--keep: expected a patient of the dataset, found {who!r}. {hint}")
+        check_meant("--keep", [name], channels[_code(who)], who)
+
+
+def check_meant(
+    option: str, names: Iterable[str], channels: Sequence[str], whose: str = "the recordings"
+) -> None:
+    """Refuse a name that no channel has: it was meant to change something."""
+    for name in names:
+        if not meant_channels([name], channels):
+            by_capitals = {channel.upper(): channel for channel in channels}
+            close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
+            hint = f"Did you mean {by_capitals[close[0]]!r}?" if close else ""
+            raise DataError(
+                f"{option}: expected a channel of {whose}, found {name!r}. "
+                + (hint or f"Names are like {channels[0]!r}.")
+            )

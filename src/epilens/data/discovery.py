@@ -11,17 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.clock_times import ClockTime
-from epilens.data.onset import APART_S, CLOCK, Onset
+from epilens.data.onset import APART_S, CLOCK, ClockTime, Onset, too_close
 from epilens.data.readers.breaks import to_signal_s
-from epilens.data.readers.companions import header_of
+from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
-from epilens.data.runs import SIGNALS, run_name, runs_among, signal_file
+from epilens.data.runs import SIGNALS, run_name, runs_of, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
 from epilens.data.tables import natural
 from epilens.io.safe_read import real_path, what_is_missing
@@ -32,11 +30,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
-class SourceOnset(NamedTuple):
-    """A recording and its onset; None: what the file or its dataset says."""
-
-    source: Path | BaseRaw
-    onset: Onset | None = None
+SourceOnset = tuple["Path | BaseRaw", Onset | None]
+"""A recording and its onset; None: what the file or its dataset says."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +70,8 @@ class Case:
 def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
     """The patients of files, patients' folders and datasets, in natural order.
 
-    Parameters
-    ----------
-    given : paths
-        Recordings, folders of recordings, BIDS runs, patients or datasets, folders of datasets.
-        Plain recordings of one folder belong to one patient.
-    code : str
-        Code of a patient of plain files; else a digest of their folder.
+    given : recordings, folders of recordings, BIDS runs, patients or datasets, folders of datasets.
+    Plain recordings of one folder belong to one patient: `code`, else a digest of their folder.
     """
     files: dict[str, dict[str, TraceFile]] = {}
     roots: dict[str, Path] = {}
@@ -154,7 +144,7 @@ def _of_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
     stem = path.name.partition(".")[0] if not path.is_dir() or path.suffix == ".mefd" else ""
     rows = []
     for patient in patients:
-        for file in runs_among(tree.subject_files(patient), patient)[0]:
+        for file in runs_of(tree, patient):
             if not stem or file.path.name.partition(".")[0] == stem:
                 rows.append((patient_code(patient), tree.root, _bids_file(tree, file)))
     return rows
@@ -172,11 +162,8 @@ def plain_file(path: Path) -> TraceFile:
 
 
 def _signals_in(folder: Path) -> list[Path]:
-    return sorted({header_of(path) for path in folder.iterdir() if _is_signal(path)})
-
-
-def _is_signal(path: Path) -> bool:
-    return path.name[0] != "." and path.name.lower().endswith(SIGNALS)
+    files = (path for path in folder.iterdir() if path.name[0] != ".")
+    return sorted({header_of(path) for path in files if path.name.lower().endswith(SIGNALS)})
 
 
 def _digest(path: Path) -> str:
@@ -226,12 +213,8 @@ def sources_of(
 ) -> list[SourceOnset]:
     """Files and open recordings of one patient, each with its onset.
 
-    Parameters
-    ----------
-    items : sequence
-        Paths, `mne.io.Raw` objects, or pairs of one of them and its onset.
-    onsets_s : sequence of float or str
-        Onsets of the items, in their order; one file can have several. A text is a clock time.
+    items : paths, `mne.io.Raw` objects, or pairs of one of them and its onset.
+    onsets_s : of the items, in their order; one file can have several. A text is a clock time.
     """
     from mne.io import BaseRaw
 
@@ -284,7 +267,7 @@ def _with_onsets(
 ) -> list[SourceOnset]:
     """Each recording with its onset; one file can have several seizures."""
     if not onsets:
-        return [SourceOnset(source) for source in sources]
+        return [(source, None) for source in sources]
     files = all(isinstance(source, Path) for source in sources)
     if files and len(sources) == 1:
         sources = [sources[0]] * len(onsets)
@@ -294,19 +277,13 @@ def _with_onsets(
             f"{'files' if files else 'recordings'}, found {len(onsets)}. "
             + ("Give --onset once for every file, in their order." if files else "Give as many.")
         )
-    in_seconds = map(_in_seconds, sources, onsets)
-    pairs = list(map(SourceOnset, sources, in_seconds))
-    for source in dict.fromkeys(source for source in sources if isinstance(source, Path)):
-        _check_apart(source, [onset for other, onset in pairs if other == source])
-    return pairs
-
-
-def _check_apart(file: Path, onsets: Sequence[Onset | None]) -> None:
-    """Onsets of one file that are closer than any two seizures are refused."""
-    for before, after in pairwise(sorted(onset.onset_s for onset in onsets if onset)):
-        if after - before < APART_S:
+    pairs = list(zip(sources, map(_in_seconds, sources, onsets), strict=True))
+    for file in dict.fromkeys(source for source in sources if isinstance(source, Path)):
+        onsets_s = [onset.onset_s for source, onset in pairs if onset and source == file]
+        if close := too_close(onsets_s):
             raise OnsetError(
                 f"{file.name}: expected seizures {APART_S:g} s or more apart in one file, found "
-                f"onsets at {before:g} and {after:g} s. Give one onset for each seizure, with a "
-                "decimal point."
+                f"onsets at {close[0]:g} and {close[1]:g} s. Give one onset for each seizure, with "
+                "a decimal point."
             )
+    return pairs

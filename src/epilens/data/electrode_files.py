@@ -45,16 +45,11 @@ class ElectrodeTable:
 def read_electrode_file(path: Path, space: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Names and positions in RAS axes, and what BIDS would write into coordsystem.json.
 
-    Parameters
-    ----------
-    path : Path
-        A file of BIDS or of a tool that localizes electrodes.
-    space : str
-        Coordinate system that the user gives, `LPS` and `RAS` included; empty: what the file says.
+    space : that the user gives, `LPS` and `RAS` included; empty: what the file says.
     """
     if not path.exists():
         raise DataError(f"{path}: expected a table of electrodes, found nothing. Check the path.")
-    electrodes = _reader_of(path)(path, space)
+    electrodes = _READERS.get(path.suffix.lower(), _read_delimited)(path, space)
     by_space = _AXES.get(space.lower(), "")
     if electrodes.axes and by_space and by_space != electrodes.axes:
         raise DataError(
@@ -91,17 +86,6 @@ def in_ras(table: pd.DataFrame, axes: str) -> pd.DataFrame:
 
 def _table(names: Sequence[str], xyz: Floats) -> pd.DataFrame:
     return pd.DataFrame({"name": names} | dict(zip("xyz", np.asarray(xyz).T, strict=True)))
-
-
-def _reader_of(path: Path):
-    """The function that reads files of this name."""
-    name, suffix = path.name.lower(), path.suffix.lower()
-    if name.endswith(".json"):
-        return _read_markups
-    if suffix in _IELVIS_SPACES or suffix == ".electrodenames":
-        return _read_ielvis
-    readers = {".fcsv": _read_fcsv, ".mat": _read_brainstorm}
-    return readers.get(suffix, _read_delimited)
 
 
 def _read_markups(path: Path, space: str) -> ElectrodeTable:
@@ -239,12 +223,9 @@ def _read_delimited(path: Path, space: str) -> ElectrodeTable:
         )
     prefix, axes = chosen
     columns = {axis: table[name] for axis, name in zip("xyz", axes.values(), strict=True)}
-    letters = "".join(axes).upper()
-    return ElectrodeTable(
-        pd.DataFrame({"name": names} | columns),
-        "" if letters == "XYZ" else letters,
-        _SPACE_WORDS.get(prefix, ""),
-    )
+    letters = "".join(axes).upper().removeprefix("XYZ")
+    frame = pd.DataFrame({"name": names} | columns)
+    return ElectrodeTable(frame, letters, _SPACE_WORDS.get(prefix, ""))
 
 
 def _read_without_header(path: Path, space: str) -> ElectrodeTable:
@@ -269,15 +250,13 @@ _NUMBER_COLUMNS = ("contact", "number", "contact_number", "elec_number")
 
 def _names_in(table: pd.DataFrame) -> list[str] | None:
     """Names of contacts: one column, or the electrode and the number of the contact on it."""
-    shafts = next((table[name] for name in _SHAFT_COLUMNS if name in table), None)
-    numbers = next((table[name] for name in _NUMBER_COLUMNS if name in table), None)
-    names = next((table[name] for name in _NAME_COLUMNS if name in table), None)
-    if names is not None:
-        return names.tolist()
-    if shafts is not None and numbers is not None and numbers.str.isdigit().all():
+    names, shafts, numbers = (
+        next((table[name].tolist() for name in columns if name in table), None)
+        for columns in (_NAME_COLUMNS, _SHAFT_COLUMNS, _NUMBER_COLUMNS)
+    )
+    if names is None and shafts and numbers and all(map(str.isdigit, numbers)):
         return [f"{shaft}{number}" for shaft, number in zip(shafts, numbers, strict=True)]
-    alone = numbers if numbers is not None else shafts
-    return None if alone is None else alone.tolist()
+    return next((column for column in (names, numbers, shafts) if column is not None), None)
 
 
 _SPACE_WORDS = {"mni": "MNI152", "fsaverage": "fsaverage", "tkras": "tkras", "native": "native"}
@@ -307,3 +286,10 @@ def _chosen_columns(table: pd.DataFrame, space: str) -> tuple[str, dict[str, str
 
 def _all_numbers(cells: Sequence[Any]) -> bool:
     return all(as_number(cell) is not None for cell in cells)
+
+
+_READERS = {
+    **{".json": _read_markups, ".fcsv": _read_fcsv, ".mat": _read_brainstorm},
+    **dict.fromkeys((*_IELVIS_SPACES, ".electrodenames"), _read_ielvis),
+}
+"""By the end of a file's name; any other file is a table."""

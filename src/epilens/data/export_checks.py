@@ -1,4 +1,4 @@
-"""Traces that an export left in a recording: copied channels, a low-pass filter, coarse steps."""
+"""Traces that an export left: copied channels, a filter, coarse steps, filled interruptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from epilens.data.audit import AuditRow, Note
+from epilens.data.audit import AuditRow, noted_row
 from epilens.data.contacts import short_names
 
 if TYPE_CHECKING:
     from epilens.data.recording import Recording
+
 
 _LISTED, _MOST = 4, 24
 _STEP_DB = 25.0
@@ -27,6 +28,8 @@ _GAIN_S, _GAIN_DB, _EVEN_DB, _GAIN_HZ = 15.0, 9.0, 6.0, 220.0
 Of 204 contacts of simulated seizures none is within the limits; of the same contacts with a gain of
 8, two thirds."""
 _GAIN_BANDS_HZ = ((4.0, 8.0), (8.0, 13.0), (13.0, 30.0), (30.0, 55.0), (65.0, 100.0))
+_SILENT_S = 0.25
+"""A shorter stretch of equal samples can be chance."""
 _FEW_VALUES = 32
 """Distinct values of the median contact."""
 
@@ -35,14 +38,10 @@ def export_rows(recording: Recording) -> list[AuditRow]:
     """Rows about a recording as a whole; none for a plain export."""
     # A part of the contacts suffices for what an export does to all of them.
     some = recording.signal[:: max(1, len(recording.signal) // _MOST)]
-    texts = [
-        *_copies(recording),
-        *_gain_changes(recording),
-        *_filtered(some, recording.fs),
-        *_coarse(some),
-    ]
-    who = (recording.patient, recording.run)
-    return [AuditRow.of("run", Note(text, "signal-implausible"), who, "noted") for text in texts]
+    texts = [*_copies(recording), *_gain_changes(recording)]
+    texts += [*_filtered(some, recording.fs), *_coarse(some)]
+    silent = [noted_row("run", t, "signal-interrupted", recording.who) for t in _silent(recording)]
+    return silent + [noted_row("run", t, "signal-implausible", recording.who) for t in texts]
 
 
 def _copies(recording: Recording) -> list[str]:
@@ -116,3 +115,23 @@ def _coarse(signal: NDArray[np.float32]) -> list[str]:
     if not 1 < count < _FEW_VALUES:
         return []
     return [f"the median contact has only {count} different values, so small changes are lost"]
+
+
+def _silent(recording: Recording) -> list[str]:
+    """Stretches in which no contact changes, as where a recorder filled up an interruption.
+
+    A recording that is constant throughout has none.
+    """
+    constant = (recording.signal[:, 1:] == recording.signal[:, :-1]).all(axis=0)
+    if constant.all():
+        return []
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], constant.astype(np.int8), [0]])))
+    spans = edges.reshape(-1, 2) / recording.fs
+    long = spans[spans[:, 1] - spans[:, 0] >= _SILENT_S] + recording.start_s
+    if not len(long):
+        return []
+    where = ", ".join(f"{start_s:.1f} to {stop_s:.1f} s" for start_s, stop_s in long[:3])
+    return [
+        f"all contacts are constant from {where} from onset, as if the recording was interrupted. "
+        "Export it without interruptions around the onset"
+    ]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from epilens.core.errors import DataError
+from epilens.data.audit import Note
 from epilens.data.tables import as_number
 
 RESECTION = frozenset(
@@ -74,10 +74,6 @@ def as_flag(text: str) -> bool | None:
     raise DataError("expected yes or no (or 1/0, true/false), found another text")
 
 
-Levels = Mapping[str, str]
-"""Meaning of each code of a column, as the JSON sidecar explains it."""
-
-
 def levels_of(fields: Mapping[str, Any], column: str) -> dict[str, str]:
     """`Levels` of a column in a JSON sidecar, by `bare_word` of the code; empty without any."""
     entry = next((v for k, v in fields.items() if str(k).strip().lower() == column), None)
@@ -91,31 +87,26 @@ def levels_of(fields: Mapping[str, Any], column: str) -> dict[str, str]:
     return {code: text for code, text in texts.items() if isinstance(text, str) and text.strip()}
 
 
-@dataclass(frozen=True)
-class FlagColumn:
-    """A yes/no column by channel; None where a cell is empty."""
+def read_flags(
+    table: pd.DataFrame, column: str, fields: Mapping[str, Any]
+) -> tuple[dict[str, bool | None], str]:
+    """One yes/no column of channels.tsv or electrodes.tsv by channel; None where a cell is empty.
 
-    flags: dict[str, bool | None]
-    unreadable: str = ""
-    """The values of a column that cannot be read, as a note may show them; else empty."""
-
-
-def read_flags(table: pd.DataFrame, column: str, levels: Levels) -> FlagColumn:
-    """One yes/no column of channels.tsv or electrodes.tsv.
-
-    A code that means neither yes nor no by itself (`2`), or whose explanation says the opposite
-    (`1`: preserved), is read through `levels`.
+    A code that means neither yes nor no by itself (`2`), or whose explanation in the JSON sidecar
+    says the opposite (`1`: preserved), is read through the `Levels` there. The second value is
+    empty, or the values of a column that cannot be read, as a note may show them.
     """
     flags: dict[str, bool | None] = {}
+    levels = levels_of(fields, column)
     for name, text in zip(table["name"], table[column], strict=True):
         try:
             flags[name] = flags.get(name) or _coded_flag(text, levels)
         except DataError:
-            return FlagColumn({}, shown_values(table[column]))
-    return FlagColumn(flags)
+            return {}, shown_values(table[column])
+    return flags, ""
 
 
-def _coded_flag(text: str, levels: Levels) -> bool | None:
+def _coded_flag(text: str, levels: Mapping[str, str]) -> bool | None:
     meaning = levels.get(bare_word(text)) if text else None
     if meaning is not None:
         try:
@@ -156,3 +147,41 @@ def _is_showable(value: str) -> bool:
     if as_number(value) is not None:
         return len(value) <= 8
     return len(value) <= 40 and bool(words) and all(word in _SHOWABLE for word in words)
+
+
+_MARKED = {
+    **dict.fromkeys(("bad", "badchannel", "badchannels"), "is marked bad"),
+    **dict.fromkeys(("artifact", "artefact", "artifacts", "artefacts"), "is marked as artifact"),
+    **dict.fromkeys(("noisy", "noise"), "is marked noisy"),
+    **dict.fromkeys(("included", "include"), "is not included"),
+    "csf": "lies in cerebrospinal fluid",
+    "screw": "lies in the anchor screw",
+    "silicon": "lies on the silicon of another electrode",
+    **dict.fromkeys(("outsidebrain", "outofbrain"), "lies outside the brain"),
+}
+"""Reason by column, without spaces and underscores; yes means unusable, except for `included`."""
+
+
+def marked_bad(
+    table: pd.DataFrame, fields: Mapping[str, Any], file: str
+) -> tuple[dict[str, Note], list[Note]]:
+    """Reason by channel for those that a column marks, and notes on columns that are unreadable.
+
+    `fields` is the JSON sidecar that explains the table's columns, `file` its name in the reasons.
+    """
+    marks: dict[str, Note] = {}
+    unreadable = []
+    for column in table.columns if "name" in table else ():
+        word = bare_word(column).removeprefix("is")
+        if word not in _MARKED:
+            continue
+        flags, values = read_flags(table, column, fields)
+        if values:
+            text = f"column {column} of {file} means neither yes nor no ({values}); no "
+            unreadable.append(Note(text + "channel is excluded by it", "channel-bad"))
+        unusable = not word.startswith("include")
+        note = Note(f"{_MARKED[word]} (column {column} of {file})", "channel-bad")
+        for name, flag in flags.items():
+            if flag is unusable:
+                marks.setdefault(name, note)
+    return marks, unreadable

@@ -9,7 +9,7 @@ entry, states which zone is the EZ.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,19 +18,16 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow, Note
-from epilens.data.contacts import (
-    Contact,
-    expand_contacts,
-    match_list,
-    negation_in,
-    shaft_names,
-)
-from epilens.data.flags import as_flag, levels_of, read_flags
-from epilens.data.sidecars import inside, is_hidden, with_prefix
-from epilens.data.tables import read_table
-from epilens.data.workbook import read_sheet
+from epilens.data.audit import AuditRow, excluded_row, noted_row
+from epilens.data.contacts import Contact, expand_contacts, match_list, negation_in, shaft_names
+from epilens.data.flags import as_flag, read_flags
+from epilens.data.sidecars import inside, is_hidden, read_user_table, with_prefix
+from epilens.data.tables import read_sheet
 from epilens.data.zones import Labels, PatientTables, Reader, Zones, column_word, zone_of
+
+
+class LabelError(DataError, code="label"):
+    """Labels that the user or a dataset gives cannot be read."""
 
 
 def _zones(by_zone: Mapping[str, set[str]]) -> Zones:
@@ -91,16 +88,18 @@ class LabelColumns:
         words = set(map(column_word, self.names))
         for file, table, fields in _with_names(tables):
             for column in (c for c in table.columns if column_word(c) in words):
-                values = read_flags(table, column, levels_of(fields, column))
-                if values.unreadable:
-                    rows.append(_unreadable_row(tables.patient, column, file, values.unreadable))
-                for name, flag in values.flags.items():
+                flags, values = read_flags(table, column, fields)
+                if values:
+                    text = f"column {column} of {file} means neither yes nor no ({values})"
+                    rows.append(_noted(tables, f"{text}; this label is absent"))
+                for name, flag in flags.items():
                     (unlabelled if flag is None else labelled).add(name)
                     if flag is not None:
                         by_zone.setdefault(zone_of(column), set()).update({name} if flag else ())
         if empty := (unlabelled & tables.names) - labelled if labelled else set():
             named = self.names[0] if len(self.names) == 1 else "any label column"
-            rows += _rows_of(tables, empty, f"has no value in {named}; counted as NEZ")
+            text = f"has no value in {named}; counted as NEZ"
+            rows += [_noted(tables, text, name) for name in sorted(empty)]
         return Labels(_zones(by_zone), tuple(dict.fromkeys(rows))) if labelled or rows else None
 
 
@@ -112,37 +111,15 @@ def _with_names(tables: PatientTables) -> Iterator[tuple[str, pd.DataFrame, Mapp
         yield "electrodes.tsv", tables.electrodes, tables.electrode_fields
 
 
-def _unreadable_row(patient: str, column: str, file: str, values: str) -> AuditRow:
-    text = f"column {column} of {file} means neither yes nor no ({values}); this label is absent"
-    return AuditRow.of("label", _note(text), (patient,), "noted")
-
-
 def _edge_rows(tables: PatientTables) -> list[AuditRow]:
     """Notes on contacts at the edge of the resection: they are not resected by that alone."""
     edge = set[str]()
     for _, table, fields in _with_names(tables):
         if "edge" in table:
-            flags = read_flags(table, "edge", levels_of(fields, "edge")).flags
+            flags, _ = read_flags(table, "edge", fields)
             edge |= {name for name, flag in flags.items() if flag}
     text = "lies at the edge of the resection; resected only where another column says so"
-    return _rows_of(tables, edge & tables.names, text)
-
-
-def _rows_of(tables: PatientTables, names: Collection[str], text: str) -> list[AuditRow]:
-    """The same note for each of these channels, so that the audit can count them."""
-    return [
-        AuditRow.of("label", _note(text), (tables.patient, "", name), "noted")
-        for name in sorted(names)
-    ]
-
-
-def _flag_of(patient: str, column: str, name: str, text: str) -> bool | None:
-    try:
-        return as_flag(text)
-    except DataError as error:
-        raise DataError(
-            f"{patient} {name!r}, column {column}: {error}. Correct this cell.", code="label"
-        ) from None
+    return [_noted(tables, text, name) for name in sorted(edge & tables.names)]
 
 
 @dataclass(frozen=True)
@@ -162,32 +139,27 @@ class LabelTable:
 
     def _flags(self) -> dict[str, dict[str, bool]]:
         who = f"labels {self.path}"
-        if is_hidden(self.path) or not self.path.exists():
-            raise DataError(f"{who}: expected a CSV, found nothing. Check the path.", code="label")
-        table = read_table(self.path, sep=",")
-        missing = {"patient", "channel", "is_ez"} - set(table.columns)
-        if missing:
-            raise DataError(
-                f"{who}: expected columns patient, channel, is_ez, found "
-                f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}.",
-                code="label",
-            )
+        table = read_user_table(self.path, "label", ("patient", "channel", "is_ez"), ",")
         flags: dict[str, dict[str, bool]] = {}
         for row in table.to_dict("records"):
             patient, channel = row["patient"], row["channel"]
-            flag = _flag_of(f"labels {self.path.name}: {patient}", "is_ez", channel, row["is_ez"])
+            try:
+                flag = as_flag(row["is_ez"])
+            except DataError as error:
+                raise LabelError(
+                    f"labels {self.path.name}: {patient} {channel!r}, column is_ez: {error}. "
+                    "Correct this cell."
+                ) from None
             if flag is None:
-                raise DataError(
+                raise LabelError(
                     f"{who}: expected yes or no for {patient} {channel!r}, found an empty cell. "
-                    "Fill it or remove the row.",
-                    code="label",
+                    "Fill it or remove the row."
                 )
             of_patient = flags.setdefault(with_prefix(patient, "sub-"), {})
             if of_patient.setdefault(channel, flag) != flag:
-                raise DataError(
+                raise LabelError(
                     f"{who}: expected one answer for {patient} {channel!r}, found yes and no. "
-                    "Remove one row.",
-                    code="label",
+                    "Remove one row."
                 )
         return flags
 
@@ -195,14 +167,13 @@ class LabelTable:
 def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labels | None:
     if flags is None:
         return None
-    note = _note("is in the label table but in no run")
     rows = [
-        AuditRow.of("label", note, (tables.patient, "", name))
+        _row(tables, "is in the label table but in no run", name)
         for name in flags
         if name not in tables.names
     ]
-    unnamed = tables.names - set(flags)
-    rows += _rows_of(tables, unnamed, "is not in the label table; counted as NEZ")
+    unnamed = sorted(tables.names - set(flags))
+    rows += [_noted(tables, "is not in the label table; counted as NEZ", n) for n in unnamed]
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
     return Labels(Zones(ez=ez), tuple(rows))
 
@@ -219,20 +190,18 @@ class ClinicalSheet:
         """Read the sheet; its patients are spelt in their own way (`pt1` for sub-pt01)."""
         path = root / self.path
         if is_hidden(path) or not path.exists():
-            raise DataError(
+            raise LabelError(
                 f"labels: expected the clinical sheet at {self.path} in the dataset, found none, "
-                f"so no EZ is known. It is part of the full download: {self.path}.",
-                code="label",
+                f"so no EZ is known. It is part of the full download: {self.path}."
             )
         who = f"labels {self.path}"
         sheet = read_sheet(inside(path, root), who)
         columns = {str(name).strip().lower(): name for name in sheet.columns}
         missing = {self.patient_column, self.contacts_column} - set(columns)
         if missing:
-            raise DataError(
+            raise LabelError(
                 f"{who}: expected columns {self.patient_column}, {self.contacts_column}, found "
-                f"{len(columns)} others. Is this the right sheet?",
-                code="label",
+                f"{len(columns)} others. Is this the right sheet?"
             )
         texts: dict[str, str] = {}
         ids = sheet[columns[self.patient_column]].map(patient_key)
@@ -250,35 +219,33 @@ class ClinicalSheet:
             ),
         }
         rows = [
-            AuditRow.of("label", _note(why), (tables.patient, "", str(contact)))
+            _row(tables, why, str(contact))
             for why, contacts in reasons.items()
             for contact in contacts
             if is_code(contact, tables)
         ]
-        others = [c for some in reasons.values() for c in some if not is_code(c, tables)]
-        if others:
-            note = _note(
-                f"{len(others)} contacts of the clinical sheet are of no electrode of the patient"
-            )
-            rows.append(AuditRow.of("label", note, (tables.patient,)))
+        if others := sum(not is_code(contact, tables) for contact in matches.unmatched):
+            why = f"{others} contacts of the clinical sheet are of no electrode of the patient"
+            rows.append(_row(tables, why))
         if negation_in(text, shaft_names(tables.names)):
-            note = _note(
+            why = (
                 "the clinical sheet's contact list has a word that excludes contacts, which is not "
                 "understood; check the labels"
             )
-            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
-        if listed.not_understood:
-            note = _note(
-                f"{len(listed.not_understood)} words of the clinical sheet's contact list are not "
-                "contacts"
-            )
-            rows.append(AuditRow.of("label", note, (tables.patient,), "noted"))
+            rows.append(_noted(tables, why))
+        if words := len(listed.not_understood):
+            why = f"{words} words of the clinical sheet's contact list are not contacts"
+            rows.append(_noted(tables, why))
         soz = matches.channels or None
         return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
 
 
-def _note(text: str) -> Note:
-    return Note(text, "label")
+def _row(tables: PatientTables, text: str, channel: str = "") -> AuditRow:
+    return excluded_row("label", text, "label", (tables.patient, "", channel))
+
+
+def _noted(tables: PatientTables, text: str, channel: str = "") -> AuditRow:
+    return noted_row("label", text, "label", (tables.patient, "", channel))
 
 
 def is_code(contact: Contact, tables: PatientTables) -> bool:

@@ -8,24 +8,23 @@ seizures of plain files are numbered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from epilens.core.errors import DataError, OnsetError, Reason
 from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow, Note
 from epilens.data.bare_files import plain_run
 from epilens.data.bids import scan_patient
-from epilens.data.contacts import meant_channels
+from epilens.data.contacts import check_meant
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
 from epilens.data.exclusions import Exclusions, excluded_channels, with_reasons
 from epilens.data.onset import Onset
 from epilens.data.positions import place_contacts
-from epilens.data.read_seizures import Pending, read_or_audit
+from epilens.data.read_seizures import Attempt, Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, pick
 from epilens.data.runs import seizure_name
 from epilens.data.sidecars import BidsTree, with_prefix
@@ -33,8 +32,6 @@ from epilens.plan import Plan
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
-
-_Prepared = TypeVar("_Prepared")
 
 _SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
 """Of reasons that consist of our own words and numbers."""
@@ -60,18 +57,29 @@ class Given:
     """Channels that count whatever the checks of their signal say."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class LoadedPatient:
     """Seizures that can be read, and all that was left out or is unusual."""
 
-    recordings: tuple[Recording, ...]
-    rows: tuple[AuditRow, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
+    patient: str = ""
+    recordings: list[Recording] = field(default_factory=list)
+    rows: list[AuditRow] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     """Seizure and reason; no free text of a file."""
-    problems: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
     """The same reasons in full, for the one who typed the command."""
-    files: tuple[tuple[str, int], ...] = ()
+    files: dict[str, int] = field(default_factory=dict)
     """Seizure, and the number of its file among those that were given; of plain files only."""
+
+    def add(self, attempt: Attempt) -> None:
+        """A seizure that was read; or the reason for everyone, and in full for the user."""
+        self.rows += attempt.rows
+        if attempt.recording is not None:
+            self.recordings.append(attempt.recording)
+            return
+        self.left_out[attempt.name] = why = attempt.rows[-1].why
+        problem = f"it {why}." if attempt.error is None else f"{attempt.error}"
+        self.problems.append(f"{attempt.title} is left out: {problem}")
 
 
 def load_patient(
@@ -94,91 +102,39 @@ def load_patient(
     items = [patient] if single else list(patient)
     if not items:
         raise DataError("recordings: expected seizures of one patient, found none. Name the files.")
+    loaded = LoadedPatient()
     if all(isinstance(item, Recording) for item in items):
-        seizures = _from_recordings(items, plan, given)
+        loaded.patient = items[0].patient
+        pending = [_pending(item, given) for item in items]
     else:
         sources = sources_of(items, given.onsets_s)
         root = common_root(sources)
         if root is None:
-            seizures = _from_plain(sources, plan, given, tick)
+            pending = _from_plain(sources, given, loaded)
         else:
-            seizures = _from_bids(BidsTree(root), sources, plan, given, tick)
-    seizures.check_names("--exclude", tuple(given.exclude))
-    seizures.check_names("--keep", given.keep)
-    loaded = seizures.loaded()
-    if given.electrodes is None:
-        return loaded
-    placed, rows = place_contacts(loaded.recordings, given.electrodes, given.space)
-    return replace(loaded, recordings=placed, rows=loaded.rows + tuple(rows))
-
-
-class _Seizures:
-    """The seizures of one patient while they are read; one that is left out keeps its reason."""
-
-    def __init__(self, patient: str, plan: Plan, given: Given, rows: Sequence[AuditRow] = ()):
-        self.patient, self._plan, self._keep = patient, plan, given.keep
-        self._recordings: list[Recording] = []
-        self._rows = list(rows)
-        self._left_out: dict[str, str] = {}
-        self._problems: list[str] = []
-        self.files: dict[str, int] = {}
-        self._channels: dict[str, None] = {}
-
-    def read(self, pending: Iterable[Pending], titles: Mapping[str, str]) -> _Seizures:
-        """Read seizures; only the user sees their `titles`, which can name files."""
-        for attempt in read_or_audit(pending, self._plan, public=_public_reason, keep=self._keep):
-            self._channels |= dict.fromkeys(attempt.channels)
-            self._rows += attempt.rows
-            title = titles.get(attempt.name, attempt.name)
-            if attempt.recording is not None:
-                self._recordings.append(attempt.recording)
-                continue
-            why = self._rows[-1].why
-            problem = f"it {why}." if attempt.error is None else f"{attempt.error}"
-            self.leave_out(attempt.name, why, f"{title} is left out: {problem}")
-        return self
-
-    def has(self, *names: str) -> None:
-        """Channels of the recordings, used or not."""
-        self._channels |= dict.fromkeys(names)
-
-    def check_names(self, option: str, names: Sequence[str]) -> None:
-        """Refuse a name that no recording has: it was meant to change something."""
-        channels = tuple(self._channels)
-        for name in names if channels else ():
-            if not meant_channels([name], channels):
-                raise DataError(
-                    f"{option}: expected a channel of the recordings, found {name!r}. "
-                    + _hint(name, channels)
-                )
-
-    def leave_out(self, name: str, why: str, problem: str) -> None:
-        """Keep the reason for everyone, and in full for the user."""
-        self._left_out[name] = why
-        self._problems.append(problem)
-
-    def loaded(self) -> LoadedPatient:
-        """All that was read; a patient without any seizure is refused."""
-        if not self._recordings:
-            problem = (self._problems or ["Is the run ictal?"])[0]
-            raise DataError(
-                f"{self.patient}: expected a seizure that can be used, found none. {problem}"
-            )
-        return LoadedPatient(
-            tuple(self._recordings),
-            tuple(self._rows),
-            tuple(self._left_out.items()),
-            tuple(self._problems),
-            tuple(self.files.items()),
+            pending = _from_bids(BidsTree(root), sources, plan, given, loaded)
+    channels: dict[str, None] = {}
+    announced = _announced(pending, tick)
+    for attempt in read_or_audit(announced, plan, public=_public_reason, keep=given.keep):
+        channels |= dict.fromkeys(attempt.channels)
+        loaded.add(attempt)
+    for option, names in (("--exclude", tuple(given.exclude)), ("--keep", given.keep)):
+        check_meant(option, names if channels else (), tuple(channels))
+    if not loaded.recordings:
+        problem = (loaded.problems or ["Is the run ictal?"])[0]
+        raise DataError(
+            f"{loaded.patient}: expected a seizure that can be used, found none. {problem}"
         )
+    if given.electrodes is not None:
+        placed, rows = place_contacts(loaded.recordings, given.electrodes, given.space)
+        loaded.recordings, loaded.rows = list(placed), loaded.rows + rows
+    return loaded
 
 
-def _hint(name: str, names: Sequence[str]) -> str:
-    """Which channel was meant."""
-    by_capitals = {channel.upper(): channel for channel in names}
-    close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
-    like = by_capitals[close[0]] if close else ""
-    return f"Did you mean {like!r}?" if like else f"Names are like {names[0]!r}."
+def _announced(pending: Sequence[Pending], tick: Progress) -> Iterator[Pending]:
+    for seizure in pending:
+        tick(f"reading {seizure.who[1]}", 0)
+        yield seizure
 
 
 def _public_reason(error: DataError) -> Reason:
@@ -187,52 +143,37 @@ def _public_reason(error: DataError) -> Reason:
     return error.reason if shown else UNREADABLE
 
 
-def _from_recordings(recordings: Sequence[Recording], plan: Plan, given: Given) -> _Seizures:
-    pending = []
-    for recording in recordings:
-        who = (recording.patient, recording.run)
-        keep, rows = _wanted(recording.channels, with_reasons(given.exclude), who)
-        wanted = pick(recording, keep)
-        pending.append(Pending(*who, partial(lambda *parts: parts, wanted, rows)))
-    seizures = _Seizures(recordings[0].patient, plan, given)
-    seizures.has(*(name for recording in recordings for name in recording.channels))
-    return seizures.read(pending, {})
-
-
 def _from_plain(
-    sources: Sequence[SourceOnset], plan: Plan, given: Given, tick: Progress
-) -> _Seizures:
+    sources: Sequence[SourceOnset], given: Given, loaded: LoadedPatient
+) -> list[Pending]:
     for source, _ in sources:
         if isinstance(source, Path) and source.is_dir() and source.suffix != ".mefd":
             raise DataError(
                 f"{source}: expected a recording or a BIDS dataset, found a folder without "
                 "dataset_description.json above it. Name the files inside."
             )
-    seizures = _Seizures(patient_code(given.patient or "patient"), plan, given)
-    files = list(dict.fromkeys(_identity(source) for source, _ in sources))
-    pending, titles = [], {}
+    loaded.patient = patient_code(given.patient or "patient")
+    pending, files = [], list(dict.fromkeys(_identity(source) for source, _ in sources))
     for number, (source, onset) in enumerate(sources, start=1):
-        who = (seizures.patient, name := f"seizure-{number}")
-        seizures.files[name] = files.index(_identity(source)) + 1
-        titles[name] = f"{name} ({source.name})" if isinstance(source, Path) else name
+        who = (loaded.patient, name := f"seizure-{number}")
+        loaded.files[name] = files.index(_identity(source)) + 1
+        title = f"{name} ({source.name})" if isinstance(source, Path) else name
         prepare = partial(plain_run, source, onset, who, with_reasons(given.exclude))
-        pending.append(Pending(*who, partial(_announced, tick, name, prepare)))
-    return seizures.read(pending, titles)
+        pending.append(Pending(who, prepare, title))
+    return pending
 
 
 def _identity(source: Path | BaseRaw) -> Path | int:
     return source if isinstance(source, Path) else id(source)
 
 
-def _announced(tick: Progress, name: str, prepare: Callable[[], _Prepared]) -> _Prepared:
-    """Report which seizure is read next, then prepare it."""
-    tick(f"reading {name}", 0)
-    return prepare()
-
-
 def _from_bids(
-    tree: BidsTree, sources: Sequence[SourceOnset], plan: Plan, given: Given, tick: Progress
-) -> _Seizures:
+    tree: BidsTree,
+    sources: Sequence[SourceOnset],
+    plan: Plan,
+    given: Given,
+    loaded: LoadedPatient,
+) -> list[Pending]:
     """The ictal runs of one patient: those that are named, or all of them."""
     paths = [source for source, _ in sources if isinstance(source, Path)]
     # By the name before the dot: BrainVision has three files, and any of them may be given.
@@ -242,29 +183,20 @@ def _from_bids(
     names |= {with_prefix(given.patient, "sub-")} if given.patient else set()
     typed = _typed_onsets(sources)
     first = None if typed is None else {run: onsets[0] for run, onsets in typed.items()}
-    patient, rows = scan_patient(tree, names, plan, first)
-    seizures = _Seizures(patient.name, plan, given, rows)
-    for row in rows:
+    patient, loaded.rows = scan_patient(tree, names, plan, first)
+    loaded.patient = patient.name
+    for row in loaded.rows:
         asked_for = not named or f"{patient.name}_{row.run}_ieeg" in named
         if (row.what, row.effect) == ("seizure", "excluded") and asked_for:
-            seizures.leave_out(row.run, row.why, f"{row.run} is left out: {row.why}")
-    pending = []
+            loaded.left_out[row.run] = row.why
+            loaded.problems.append(f"{row.run} is left out: {row.why}")
+    seizures: list[SeizureRun] = []
     for run in patient.runs:
         if not named or (run.source is not None and _stem(run.source) in named):
-            onsets = (typed or {}).get((patient.name, run.run), [])
-            for seizure in (run, *_more_seizures(run, onsets[1:])):
-                prepare = partial(_without, seizure, with_reasons(given.exclude))
-                prepare = partial(_announced, tick, seizure.run, prepare)
-                pending.append(Pending(patient.name, seizure.run, prepare))
-    return seizures.read(pending, {})
-
-
-def _more_seizures(run: SeizureRun, onsets: Sequence[Onset]) -> list[SeizureRun]:
-    """The second and further seizures of a run, which has the first one's onset."""
-    return [
-        replace(run, run=seizure_name(run.run, number), onset=onset)
-        for number, onset in enumerate(onsets, start=2)
-    ]
+            more = enumerate((typed or {}).get((patient.name, run.run), [])[1:], start=2)
+            others = (replace(run, run=seizure_name(run.run, n), onset=onset) for n, onset in more)
+            seizures += [run, *others]
+    return [_pending(run, given) for run in seizures]
 
 
 def _stem(path: Path) -> str:
@@ -289,16 +221,16 @@ def _typed_onsets(
     return onsets or None
 
 
-def _without(run: SeizureRun, exclude: Mapping[str, str]) -> tuple[SeizureRun, list[AuditRow]]:
+def _pending(run: SeizureRun | Recording, given: Given) -> Pending:
+    return Pending(run.who, partial(_without, run, with_reasons(given.exclude)))
+
+
+def _without(
+    run: SeizureRun | Recording, exclude: Mapping[str, str]
+) -> tuple[SeizureRun | Recording, list[AuditRow]]:
     """The run without the channels that the user does not want."""
-    keep, rows = _wanted(run.channels, exclude, (run.patient, run.run))
-    return run.pick(keep), rows
-
-
-def _wanted(
-    channels: Sequence[str], exclude: Mapping[str, str], who: tuple[str, str]
-) -> tuple[list[bool], list[AuditRow]]:
-    unwanted = excluded_channels(exclude, channels)
-    keep = [name not in unwanted for name in channels]
-    lost = [name for name, kept in zip(channels, keep, strict=True) if not kept]
-    return keep, [AuditRow.of("channel", unwanted[name], (*who, name)) for name in lost]
+    unwanted = excluded_channels(exclude, run.channels)
+    keep = [name not in unwanted for name in run.channels]
+    lost = [name for name in run.channels if name in unwanted]
+    rows = [AuditRow.of("channel", unwanted[name], (*run.who, name)) for name in lost]
+    return pick(run, keep) if isinstance(run, Recording) else run.pick(keep), rows

@@ -11,35 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow, Note
+from epilens.core.types import Bools
+from epilens.data.audit import AuditRow, excluded_row
 from epilens.data.contacts import parse_contact, typed_contact
 from epilens.data.positions import Positions
 
 if TYPE_CHECKING:
     from epilens.data.recording import Recording
 
-Bool = NDArray[np.bool_]
 # Contacts 8 and 9 of an 8 × 8 grid follow each other by number but lie a whole row apart.
 _FARTHEST_NEIGHBOUR = 2.0
 
 
 def apply_montage(
-    recording: Recording, scheme: str, trusted: Bool
+    recording: Recording, scheme: str, trusted: Bools
 ) -> tuple[Recording, list[AuditRow]]:
     """The recording in another montage, and a row for every channel that it could not keep.
 
-    Parameters
-    ----------
-    scheme : str
-        `as-recorded`, `bipolar`, `shaft-average` or `common-average`.
-    trusted : array of bool, (channel,)
-        Channels without quality flags: only these enter an average.
+    trusted : (channel,), those without quality flags: only these enter an average.
     """
-    return _SCHEMES[scheme](recording, trusted)
-
-
-def _as_recorded(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
-    return recording, []
+    return (recording, []) if scheme == "as-recorded" else _SCHEMES[scheme](recording, trusted)
 
 
 def shafts_of(names: Sequence[str]) -> dict[str, list[int]]:
@@ -73,7 +64,7 @@ def neighbour_pairs(
     ]
 
 
-def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+def _bipolar(recording: Recording, trusted: Bools) -> tuple[Recording, list[AuditRow]]:
     pairs = neighbour_pairs(recording.channels, recording.positions.mm)
     if not pairs:
         raise DataError(
@@ -84,12 +75,11 @@ def _bipolar(recording: Recording, trusted: Bool) -> tuple[Recording, list[Audit
     first, second = (np.array(side) for side in zip(*pairs, strict=True))
     names = tuple(f"{recording.channels[a]}-{recording.channels[b]}" for a, b in pairs)
     missing, at = recording.missing, recording.positions.mm
+    ends = [[at[name] for i in pair if (name := recording.channels[i]) in at] for pair in pairs]
     middle = {
-        name: tuple(
-            np.mean([at[recording.channels[a]], at[recording.channels[b]]], axis=0).tolist()
-        )
-        for name, (a, b) in zip(names, pairs, strict=True)
-        if recording.channels[a] in at and recording.channels[b] in at
+        name: tuple(np.mean(pair, axis=0).tolist())
+        for name, pair in zip(names, ends, strict=True)
+        if len(pair) == 2
     }
     difference = recording.signal[first] - recording.signal[second]
     if missing is not None:
@@ -110,10 +100,10 @@ def _either(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any
     """The labels of pairs: a pair is in a zone if either contact is."""
     from epilens.data.recording import FLAGS
 
-    labels = ((name, getattr(recording, name)) for name in FLAGS)
+    labels = {name: getattr(recording, name) for name in FLAGS}
     return {
         name: None if flags is None else tuple(flags[a] or flags[b] for a, b in pairs)
-        for name, flags in labels
+        for name, flags in labels.items()
     }
 
 
@@ -132,7 +122,7 @@ def _neighbours(
     return bool(np.linalg.norm(apart) <= _FARTHEST_NEIGHBOUR * usual)
 
 
-def _shaft_average(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+def _shaft_average(recording: Recording, trusted: Bools) -> tuple[Recording, list[AuditRow]]:
     signal, kept, rows = recording.signal.copy(), [], []
     for shaft, members in shafts_of(recording.channels).items():
         usable = [i for i in members if trusted[i]]
@@ -153,7 +143,7 @@ def _shaft_average(recording: Recording, trusted: Bool) -> tuple[Recording, list
     return pick(replace(recording, signal=_blank(recording, signal)), keep), rows
 
 
-def _common_average(recording: Recording, trusted: Bool) -> tuple[Recording, list[AuditRow]]:
+def _common_average(recording: Recording, trusted: Bools) -> tuple[Recording, list[AuditRow]]:
     usable = np.flatnonzero(trusted).tolist()
     if len(usable) < 2:
         raise DataError(
@@ -175,18 +165,16 @@ def _mean(recording: Recording, members: list[int]) -> NDArray[np.float32]:
 
 def _blank(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.float32]:
     """Missing samples stay 0."""
-    return (
-        signal if recording.missing is None else np.where(recording.missing, np.float32(0), signal)
-    )
+    missing = recording.missing
+    return signal if missing is None else np.where(missing, np.float32(0), signal)
 
 
 def _lost(recording: Recording, index: int, why: str) -> AuditRow:
-    who = (recording.patient, recording.run, recording.channels[index])
-    return AuditRow.of("channel", Note(why, "channel-montage"), who)
+    who = (*recording.who, recording.channels[index])
+    return excluded_row("channel", why, "channel-montage", who)
 
 
-_SCHEMES: dict[str, Callable[[Recording, Bool], tuple[Recording, list[AuditRow]]]] = {
-    "as-recorded": _as_recorded,
+_SCHEMES: dict[str, Callable[[Recording, Bools], tuple[Recording, list[AuditRow]]]] = {
     "bipolar": _bipolar,
     "shaft-average": _shaft_average,
     "common-average": _common_average,

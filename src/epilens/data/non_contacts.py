@@ -15,12 +15,8 @@ from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, p
 
 _MIDLINE = {f"{region}Z" for region in ("FP", "AF", "F", "FC", "C", "CP", "P", "PO", "O")}
 _CLASSIC = {
-    "FP": {1, 2},
-    "F": {3, 4, 7, 8},
-    "T": {3, 4, 5, 6, 7, 8},
-    "C": {3, 4},
-    "P": {3, 4, 7, 8},
-    "O": {1, 2},
+    **{"FP": {1, 2}, "F": {3, 4, 7, 8}, "T": set(range(3, 9))},
+    **{"C": {3, 4}, "P": {3, 4, 7, 8}, "O": {1, 2}},
 }
 """Names of the 10-20 system."""
 _DENSE = {
@@ -91,13 +87,11 @@ def _by_name(kind_of: Mapping[str, str]) -> list[str]:
     kind_of : type of every channel, in the order of the file.
     """
     ieeg = [name for name, kind in kind_of.items() if kind in _IEEG]
-    rest = [name for name in ieeg if not _OTHER.match(name)]
-    electrodes = electrodes_called_like_inputs(set(ieeg) - set(rest), rest)
-    for name in set(ieeg) - set(rest):
-        contact = parse_contact(name)
-        if kind_of[name] != "eeg" and contact is not None and contact.shaft in MEANT_TWICE:
-            electrodes.add(name)
-    return [name for name in ieeg if name in electrodes or not _OTHER.match(name)]
+    inputs = {name for name in ieeg if _OTHER.match(name)}
+    electrodes = electrodes_called_like_inputs(inputs, [n for n in ieeg if n not in inputs])
+    typed = {name: parse_contact(name) for name in inputs if kind_of[name] != "eeg"}
+    electrodes |= {name for name, c in typed.items() if c is not None and c.shaft in MEANT_TWICE}
+    return [name for name in ieeg if name in electrodes or name not in inputs]
 
 
 def not_contacts(names: Collection[str]) -> dict[str, str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from itertools import pairwise
 
 from epilens.core.errors import OnsetError
 from epilens.data.onset_texts import RULES, is_quotable, means_end, names_seizure, read_rule
@@ -60,6 +62,18 @@ class Onset:
         return cls(onset_s, None, "", how)
 
 
+def too_close(onsets_s: Iterable[float]) -> tuple[float, float] | None:
+    """The first two onsets of one file that are closer than any two seizures; None without any.
+
+    Examples
+    --------
+    >>> too_close([300.0, 20.0, 24.5]), too_close([20.0, 300.0])
+    ((20.0, 24.5), None)
+    """
+    pairs = pairwise(sorted(onsets_s))
+    return next((pair for pair in pairs if pair[1] - pair[0] < APART_S), None)
+
+
 class OutsideError(OnsetError, code="onset-outside"):
     """An onset that the user typed does not lie in its recording."""
 
@@ -68,25 +82,17 @@ _TIME_ONLY = re.compile(r"^[+-]?\d+(\.\d+)?$")
 
 
 def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
-    """The one seizure onset among `events`.
-
-    Raises
-    ------
-    OnsetError
-        When no text means an onset, or the best rule finds onsets more than two seconds apart.
-    """
+    """The one seizure onset among `events`; two different ones of the best rule are refused."""
     events = [event for event in events if not _TIME_ONLY.match(event.text.strip())]
-    ranked = [(rank, event) for event in events if (rank := read_rule(event.text)) is not None]
-    if not ranked:
+    rule, candidates = _best_ranked(events)
+    if not candidates:
         raise OnsetError(
             "expected one event that means a seizure onset",
             subject=who,
             found=_shown(events),
             hint="Give the onset in a table (patient, run, onset_s) with --onsets.",
         )
-    best = min(rank for rank, _ in ranked)
-    rule = RULES[best[0]]
-    candidates = sorted((e for rank, e in ranked if rank == best), key=lambda e: e.onset_s)
+    candidates.sort(key=lambda event: event.onset_s)
     first, last = candidates[0], candidates[-1]
     if last.onset_s - first.onset_s > SAME_ONSET_S:
         times = ", ".join(f"{event.onset_s:.3f}" for event in candidates[:6])
@@ -99,9 +105,11 @@ def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
     return _onset_at(first, events, rule)
 
 
-def _onset_at(event: Event, events: Iterable[Event], rule: str) -> Onset:
-    end_s = _offset(event, events)
-    return Onset(event.onset_s, end_s, event.text.strip(), rule, event.kind, event.contacts)
+def _best_ranked(events: Sequence[Event]) -> tuple[str, list[Event]]:
+    """The best rule that matches any text, and the events that match it; none where none does."""
+    ranked = [(rank, event) for event in events if (rank := read_rule(event.text)) is not None]
+    best = min((rank for rank, _ in ranked), default=(0, False))
+    return RULES[best[0]], [event for rank, event in ranked if rank == best]
 
 
 def find_seizures(events: Iterable[Event]) -> list[Onset]:
@@ -112,33 +120,23 @@ def find_seizures(events: Iterable[Event]) -> list[Onset]:
     decides. Events within ten seconds of a seizure's onset, or before its end, belong to it.
     """
     events = sorted(events, key=lambda event: event.onset_s)
-    ranked = [
-        (rank, event)
-        for event in events
-        if names_seizure(event.text) and (rank := read_rule(event.text)) is not None
-    ]
-    if not ranked:
-        return []
-    best = min(rank for rank, _ in ranked)
+    rule, candidates = _best_ranked([event for event in events if names_seizure(event.text)])
     starts: list[Event] = []
-    for event in (event for rank, event in ranked if rank == best):
+    for event in candidates:
         if not starts or event.onset_s >= starts[-1].onset_s + max(APART_S, starts[-1].duration_s):
             starts.append(event)
     limits_s = [*(event.onset_s for event in starts[1:]), float("inf")]
     return [
-        _onset_at(start, [e for e in events if e.onset_s < limit_s], RULES[best[0]])
-        for start, limit_s in zip(starts, limits_s, strict=True)
+        _onset_at(start, [e for e in events if e.onset_s < limit_s], rule)
+        for start, limit_s in zip(starts, limits_s, strict=False)
     ]
 
 
-def _offset(onset: Event, events: Iterable[Event]) -> float | None:
-    """End of the seizure: the marker's own duration, else the first end word after the onset."""
-    if onset.duration_s > 0:
-        return onset.onset_s + onset.duration_s
-    ends = [
-        event.onset_s for event in events if event.onset_s > onset.onset_s and means_end(event.text)
-    ]
-    return min(ends, default=None)
+def _onset_at(start: Event, events: Iterable[Event], rule: str) -> Onset:
+    """The seizure of a marker; it ends by the marker's own duration, else the first end word."""
+    ends_s = (e.onset_s for e in events if e.onset_s > start.onset_s and means_end(e.text))
+    end_s = start.onset_s + start.duration_s if start.duration_s > 0 else min(ends_s, default=None)
+    return Onset(start.onset_s, end_s, start.text.strip(), rule, start.kind, start.contacts)
 
 
 def _shown(events: Sequence[Event]) -> str:
@@ -152,3 +150,63 @@ def _shown(events: Sequence[Event]) -> str:
     if not others:
         return quoted
     return f"{quoted + ' and ' if quoted else ''}{others} other texts (see its events.tsv)"
+
+
+_CLOCK = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d:\d\d(?:\.\d{1,6})?)")
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class ClockTime:
+    """A time of day, with a date where one is given."""
+
+    text: str
+    time: time
+    date: datetime | None = None
+    """Midnight of the day."""
+
+    @classmethod
+    def parse(cls, text: str) -> ClockTime | None:
+        """The clock time that a text is; None for any other text.
+
+        Examples
+        --------
+        >>> ClockTime.parse("2026-01-05 14:03:07").time
+        datetime.time(14, 3, 7)
+        >>> ClockTime.parse("38.5") is None
+        True
+        """
+        match = _CLOCK.fullmatch(text.strip())
+        if match is None:
+            return None
+        day, clock = match.groups()
+        try:
+            at = time.fromisoformat(clock if clock[2] == ":" else f"0{clock}")
+            return cls(text.strip(), at, datetime.fromisoformat(day) if day else None)
+        except ValueError:  # 25:00:00, or the 30th of February
+            return None
+
+    def seconds_from(self, start: datetime | None, duration_s: float, who: str) -> float:
+        """Seconds from the start of a file to this time, which must lie in it."""
+        if start is None:
+            raise OnsetError(
+                f"expected seconds from the start of the file, because it has no start time, found "
+                f"the clock time {self.text}. Give a number such as 61.5.",
+                subject=who,
+            )
+        start = start.replace(tzinfo=None)
+        midnight = self.date or datetime.combine(start.date(), time())
+        at = datetime.combine(midnight.date(), self.time)
+        if self.date is None and at < start:
+            at += _DAY  # a recording over midnight
+        seconds = (at - start).total_seconds()
+        if 0 <= seconds < duration_s:
+            return seconds
+        end = start + timedelta(seconds=duration_s)
+        since_midnight_s = (at - datetime.combine(at.date(), time())).total_seconds()
+        raise OnsetError(
+            f"expected a clock time from {start:%H:%M:%S} to {end:%H:%M:%S}, when this file was "
+            f"recorded, found {self.text}. If it counts from the start of the file, give "
+            f"{since_midnight_s:g} in seconds.",
+            subject=who,
+        )

@@ -15,8 +15,17 @@ import numpy as np
 from epilens.core.errors import DataError
 from epilens.core.progress import Progress, StepFunction
 from epilens.data.chunked_reader import ContactSignals, open_contacts
-from epilens.data.onset_changes import AFTER_S, APART_S, BEFORE_S, Change, Levels, find_changes
-from epilens.data.onset_features import Features, FrameGrid, features_of
+from epilens.data.onset_changes import (
+    AFTER_S,
+    APART_S,
+    BEFORE_S,
+    Change,
+    Features,
+    FrameGrid,
+    Levels,
+    features_of,
+    find_changes,
+)
 from epilens.data.recording import Recording
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 
 from epilens.data.contacts import plain_marks
 
@@ -41,22 +40,8 @@ _DENIES |= {"imminent", "expected", "awaited", "history", "last"}
 _DENIES |= {"unclear", "unknown", "uncertain", "undetermined", "indeterminate", "undefined"}
 _DENIES |= {"pseudoseizure", "pseudoseizures", "pnes", "nonepileptic"}
 # First words that change what follows, in place of merely standing before it.
-_TURNS = (
-    _NOT
-    | _DENIES
-    | {
-        "post",
-        "pre",
-        "before",
-        "after",
-        "prior",
-        "since",
-        "until",
-        "till",
-        "during",
-        "near",
-    }
-)
+_TURNS = _NOT | _DENIES
+_TURNS |= {"post", "pre", "before", "after", "prior", "since", "until", "till", "during", "near"}
 _TURNS |= {"aura", "sleep", "arousal", "motor", "movement", "artifact", "artefact", "spike", "stim"}
 _TURNS |= {"tonic", "clonic", "gtc", "gtcs", "facial", "emg", "ecg", "ekg", "second", "another"}
 _TURNS |= {"mark", "trig", "page", "photo"}
@@ -223,21 +208,14 @@ def _completed(tokens: list[str]) -> list[str]:
 
 def _kind(token: str) -> str | None:
     """What a qualifier says, or None when the word is not a qualifier."""
-    if token in ("first", "earliest"):
-        return "first"
-    for kind, words in (
-        ("seizure", _SEIZURE),
-        ("electric", _ELECTRIC),
-        ("device", _DEVICE),
-        ("sure", _SURE | _PLACE),
-        ("clinical", _CLINICAL),
-        ("marker", _MARKER),
-    ):
-        if token in words:
-            return kind
-    return "marker" if token.isdigit() else None
+    kinds = (kind for kind, words in _QUALIFIERS if token in words)
+    return next(kinds, "marker" if token.isdigit() else None)
 
 
+_QUALIFIERS = (
+    *(("first", {"first", "earliest"}), ("seizure", _SEIZURE), ("electric", _ELECTRIC)),
+    *(("device", _DEVICE), ("sure", _SURE | _PLACE), ("clinical", _CLINICAL), ("marker", _MARKER)),
+)
 _CLASSES = (
     *(_SEIZURE, _ELECTRIC, _DEVICE, _SURE, _PLACE, _UNSURE, _CLINICAL, _ONSET, _MARKER),
     *(_END, _RECORDER),
@@ -280,14 +258,10 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
 
 def _is_elsewhen(words: Sequence[str]) -> bool:
     """Whether words give a time relative to the annotation: `5 min before`, `in 10 s`."""
-    before = ("", *words)
-    timed = [at for at, pair in enumerate(pairwise(words)) if _is_duration(pair)]
-    return any(before[at] == "in" or set(words) & _RELATIVE for at in timed)
-
-
-def _is_duration(pair: tuple[str, str]) -> bool:
-    number, unit = pair
-    return number.isdigit() and unit in _UNITS
+    return any(
+        number.isdigit() and unit in _UNITS and (before == "in" or set(words) & _RELATIVE)
+        for before, number, unit in zip(("", *words), words, words[1:], strict=False)
+    )
 
 
 def means_end(text: str) -> bool:

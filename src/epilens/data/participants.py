@@ -15,6 +15,12 @@ Participant = Mapping[str, str]
 
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
 _IN_WORDS = {"S": "S (seizure-free)"}
+OUTCOMES = frozenset({"S", "F", "NR"})
+"""What public datasets write: seizure-free, failure, no resection."""
+_FREE = {"seizurefree", "free", "seizurefreedom", "success", "successful", "good", "favorable"}
+_FREE |= {"favourable", "successfulsurgeryseizurefreedom"}
+_NOT_FREE = {"notseizurefree", "nonseizurefree", "failure", "failed", "poor", "recurrence"}
+_NOT_FREE |= {"unfavorable", "unfavourable", "recurrent", "recurrentseizures"}
 
 
 def engel_class(text: str) -> str | None:
@@ -71,19 +77,10 @@ def reason_of_outcome(participant: Participant, outcomes: Sequence[str]) -> Note
     return Note(f"outcome is {{found}}, not {wanted}", "outcome", found=shown)
 
 
-OUTCOMES = frozenset({"S", "F", "NR"})
-"""What public datasets write: seizure-free, failure, no resection."""
-
-
 def explained(participant: Participant, fields: Mapping[str, Any]) -> dict[str, str]:
     """A row of participants.tsv with codes in plain words: sex, and `plain_outcome` S or F.
 
-    Parameters
-    ----------
-    participant : mapping
-        The row, by column.
-    fields : mapping
-        participants.json, whose `Levels` and descriptions explain the codes.
+    fields : participants.json, whose `Levels` and descriptions explain the codes.
 
     Examples
     --------
@@ -137,9 +134,3 @@ def _ilae_outcome(text: str) -> str:
     """S for ILAE class 1 (completely seizure-free), F for 2 to 6."""
     number = as_number(text)
     return "" if number not in range(1, 7) else "S" if number == 1 else "F"
-
-
-_FREE = {"seizurefree", "free", "seizurefreedom", "success", "successful", "good", "favorable"}
-_FREE |= {"favourable", "successfulsurgeryseizurefreedom"}
-_NOT_FREE = {"notseizurefree", "nonseizurefree", "failure", "failed", "poor", "recurrence"}
-_NOT_FREE |= {"unfavorable", "unfavourable", "recurrent", "recurrentseizures"}

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from epilens.core.errors import DataError, Reason
-from epilens.data.audit import AuditRow, Note
+from epilens.data.audit import AuditRow, Note, noted_row
 from epilens.data.datasets import Dataset
 from epilens.data.labels import LabelTable
 from epilens.data.sidecars import BidsTree
@@ -17,17 +17,16 @@ from epilens.plan import Plan
 
 
 class PatientZones:
-    """The label sources of a tree, opened once; `rows` are for the audit.
+    """The label sources of a tree, opened once; notes go to the audit's `rows`.
 
-    Parameters
-    ----------
-    everyone : bool
-        Labels that cannot be read are only noted.
+    everyone : labels that cannot be read are only noted.
     """
 
-    def __init__(self, tree: BidsTree, dataset: Dataset, plan: Plan, everyone: bool):
+    def __init__(
+        self, tree: BidsTree, dataset: Dataset, plan: Plan, everyone: bool, rows: list[AuditRow]
+    ):
         self._tree, self._dataset, self._plan, self._everyone = tree, dataset, plan, everyone
-        self.rows: list[AuditRow] = []
+        self.rows = rows
         self._unread: list[Reason] = []
 
     @cached_property
@@ -53,14 +52,8 @@ class PatientZones:
 
         Each zone comes from the first source that states it. The EZ is chosen from the zones by
         the plan, else by the dataset's entry; a source that names channels EZ outright decides, and
-        later sources do not change the entry's choice.
-
-        Parameters
-        ----------
-        tables : PatientTables
-            Of the patient's runs.
-        onset : frozenset of str
-            Contacts in which the seizures began, as events name them; None: they do not.
+        later sources do not change the entry's choice. `onset` are contacts in which the seizures
+        began, as events name them.
         """
         zones, ez = Zones(), None
         choice = "" if self._plan.cohort.labels else self._plan.cohort.ez
@@ -83,11 +76,8 @@ class PatientZones:
         if onset and not zones.soz:
             zones = self._with_onset_contacts(tables.patient, zones)
             if zones.ez is None and not self._plan.cohort.labels:
-                ez = (
-                    zones.chosen(self._rule)
-                    if ez is None
-                    else ez | (zones.chosen(self._rule) or ez)
-                )
+                chosen = zones.chosen(self._rule)
+                ez = chosen if ez is None else ez | (chosen or ez)
         if choice:
             ez = zones.chosen(choice)
             self._note_choice(tables.patient, zones, ez)
@@ -100,7 +90,7 @@ class PatientZones:
             f"{stated} the onset zone; the {len(zones.onset or ())} contacts in which its seizures "
             "began, by their events, are used"
         )
-        self.rows.append(AuditRow.of("label", Note(text, "label"), (patient,), "noted"))
+        self.rows.append(noted_row("label", text, "label", (patient,)))
         return replace(zones, soz=zones.onset)
 
     @property
@@ -113,13 +103,13 @@ class PatientZones:
             has = [name for name in ("soz", "resected", "ez") if getattr(zones, name) is not None]
             wanted = self._plan.cohort.ez
             text = f"cohort.ez is {wanted!r}, but its labels state only {', '.join(has)}"
-            self.rows.append(AuditRow.of("label", Note(text, "label"), (patient,), "noted"))
+            self.rows.append(noted_row("label", text, "label", (patient,)))
 
     def _note_strangers(self, table: LabelTable) -> None:
         strangers = table.patients() - set(self._tree.participants)
         if strangers:
             text = f"{len(strangers)} patients of the label table are not in this dataset"
-            self.rows.append(AuditRow.of("label", Note(text, "label"), effect="noted"))
+            self.rows.append(noted_row("label", text, "label"))
 
     def note_unlabelled(self, patients: Collection[str]) -> None:
         """Rows for patients without an EZ label, and for label sources that could not be read."""
@@ -127,6 +117,5 @@ class PatientZones:
             return
         for reason in dict.fromkeys(self._unread):
             self.rows.append(AuditRow.of("dataset", reason, effect="noted"))
-        note = Note(f"has no EZ label ({self._dataset.ez})", "label")
-        for patient in patients:
-            self.rows.append(AuditRow.of("label", note, (patient,), "noted"))
+        text = f"has no EZ label ({self._dataset.ez})"
+        self.rows += [noted_row("label", text, "label", (patient,)) for patient in patients]

@@ -1,26 +1,32 @@
-"""Contact positions in mm, from electrodes.tsv and coordsystem.json or an object's own montage."""
+"""Contact positions in mm, from electrodes.tsv and coordsystem.json or an object's own montage.
+
+Of several electrodes.tsv of a run, one is used: that of the best coordinate system.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow, Note
+from epilens.core.errors import DataError, Reason
+from epilens.data.audit import AuditRow, Note, add_new, noted_row
 from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, typed_contact
 from epilens.data.electrode_files import read_electrode_file
-from epilens.data.tables import as_number
+from epilens.data.sidecars import BidsFile, BidsTree, space_of
+from epilens.data.tables import as_number, read_table
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
     from epilens.data.recording import Recording
+
 
 _MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0}
 # No head is larger: beyond this, the stated unit cannot be true.
@@ -38,26 +44,26 @@ Point = tuple[float, float, float]
 class Positions:
     """Position of each contact that has one, in mm, and the name of the space."""
 
-    mm: dict[str, tuple[float, float, float]]
-    space: str
-
-    @classmethod
-    def none(cls) -> Positions:
-        """No contact has a position."""
-        return cls({}, "")
+    mm: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    space: str = ""
 
     def merged(self, other: Positions) -> Positions:
         """Both; contacts that are already known stay."""
         return Positions(other.mm | self.mm, self.space or other.space)
 
-    def of(self, names: Sequence[str]) -> Positions:
-        """Positions of these channels only; a pair lies in the middle between its contacts."""
-        mm = {name: self.mm[name] for name in names if name in self.mm}
-        if pairs := [name for name in names if name not in mm and "-" in name]:
+    def of(self, names: Sequence[str], respelled: bool = False) -> Positions:
+        """Positions of these channels only; a pair lies in the middle between its contacts.
+
+        respelled : names that mean the same contact count as well (`A1` for `EEG A 01-Ref`).
+        """
+        mm = {name: self.mm.get(name) for name in names}
+        if others := [n for n, at in mm.items() if at is None and (respelled or "-" in n)]:
             by_contact = {parse_contact(name): at for name, at in self.mm.items()}
-            middles = ((name, _middle(name, by_contact)) for name in pairs)
-            mm |= {name: at for name, at in middles if at is not None}
-        return Positions(mm, self.space)
+            by_contact.pop(None, None)
+            for name in others:
+                at = by_contact.get(parse_contact(name)) if respelled else None
+                mm[name] = at or _middle(name, by_contact)
+        return Positions({name: at for name, at in mm.items() if at is not None}, self.space)
 
 
 def _middle(name: str, by_contact: Mapping[Contact | None, Point]) -> Point | None:
@@ -74,47 +80,39 @@ def read_positions(
 ) -> tuple[Positions, list[AuditRow]]:
     """Positions in mm; a unit that would make an impossible head is noted and not applied."""
     if not {"name", "x", "y", "z"} <= set(table.columns):
-        note = Note(
-            "electrodes.tsv has no columns name, x, y, z; contacts have no positions", "positions"
-        )
-        return Positions.none(), [AuditRow.of("patient", note, (patient,), "noted")]
+        text = "electrodes.tsv has no columns name, x, y, z; contacts have no positions"
+        return Positions(), [noted_row("patient", text, "positions", (patient,))]
     xyz, repeated = _coordinates(table)
-    unit = str(coordsystem.get("iEEGCoordinateUnits", "")).lower()
-    scale, rows = _MM.get(unit, 1.0), []
+    scale, notes = _scale(xyz, str(coordsystem.get("iEEGCoordinateUnits", "")).lower())
+    mm = {name: (scale * x, scale * y, scale * z) for name, (x, y, z) in xyz.items()}
+    texts = _unreadable(table) + _too_close(mm)
+    if repeated:
+        texts.append(
+            f"{len(repeated)} contacts are listed more than once with different positions and get "
+            f"none ({', '.join(sorted(repeated)[:5])})"
+        )
+    notes += [Note(text, "positions") for text in texts]
+    space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
+    return Positions(mm, space), [AuditRow.of("patient", n, (patient,), "noted") for n in notes]
+
+
+def _scale(xyz: Mapping[str, Point], unit: str) -> tuple[float, list[Note]]:
+    """Millimetres of the stated unit, unless the values contradict it."""
+    scale = _MM.get(unit, 1.0)
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
         stated = unit if unit in _MM else "an unknown unit" if unit else "no unit"
-        note = Note(
+        text = (
             "coordsystem.json says {found}, but the values look like millimetres; "
-            "millimetres assumed",
-            "positions",
-            found=stated,
+            "millimetres assumed"
         )
-        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
-        scale = 1.0
-    elif scale == 1.0 and len(xyz) >= _SEVERAL and np.ptp([*xyz.values()], axis=0).max() < _TINY_MM:
-        note = Note(
+        return 1.0, [Note(text, "positions", found=stated)]
+    if scale == 1.0 and len(xyz) >= _SEVERAL and np.ptp([*xyz.values()], axis=0).max() < _TINY_MM:
+        text = (
             "the positions of all contacts are within 1 mm, so they look like metres; metres "
-            "assumed",
-            "positions",
+            "assumed"
         )
-        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
-        scale = _MM["m"]
-    rows += [
-        AuditRow.of("patient", note, (patient,), "noted")
-        for note in (*_unreadable(table), *_too_close(xyz, scale))
-    ]
-    if repeated:
-        names = ", ".join(sorted(repeated)[:5])
-        note = Note(
-            f"{len(repeated)} contacts are listed more than once with different positions and get "
-            f"none ({names})",
-            "positions",
-        )
-        rows.append(AuditRow.of("patient", note, (patient,), "noted"))
-    space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
-    return Positions(
-        {k: (scale * x, scale * y, scale * z) for k, (x, y, z) in xyz.items()}, space
-    ), rows
+        return _MM["m"], [Note(text, "positions")]
+    return scale, []
 
 
 def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
@@ -132,25 +130,24 @@ def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
     return kept, repeated
 
 
-def _unreadable(table: pd.DataFrame) -> list[Note]:
-    """A note on coordinates that are texts; cells without a value are not coordinates."""
+def _unreadable(table: pd.DataFrame) -> list[str]:
+    """That coordinates are texts; cells without a value are not coordinates."""
     rows = table[["x", "y", "z"]].astype(str)
     texts = rows.map(lambda cell: cell.strip().lower() not in _EMPTY and as_number(cell) is None)
     count = int(texts.any(axis=1).sum())
     contacts = "1 contact has" if count == 1 else f"{count} contacts have"
-    text = f"{contacts} coordinates that are not numbers, and so no position"
-    return [Note(text, "positions")] if count else []
+    return [f"{contacts} coordinates that are not numbers, and so no position"] if count else []
 
 
-def _too_close(xyz: Mapping[str, Point], scale: float) -> list[Note]:
-    """A note on neighbours of an electrode that are too close: the unit is not the stated one."""
-    at = {contact: point for name, point in xyz.items() if (contact := parse_contact(name))}
+def _too_close(mm: Mapping[str, Point]) -> list[str]:
+    """That neighbours of an electrode are too close: the unit is not the stated one."""
+    at = {contact: point for name, point in mm.items() if (contact := parse_contact(name))}
     nexts = ((contact, Contact(contact.shaft, contact.number + 1)) for contact in at)
     apart = [np.linalg.norm(np.subtract(at[a], at[b])) for a, b in nexts if b in at]
-    if len(apart) < _SEVERAL or not 0 < (usual := scale * float(np.median(apart))) < _CLOSE_MM:
+    if len(apart) < _SEVERAL or not 0 < (usual := float(np.median(apart))) < _CLOSE_MM:
         return []
     text = f"neighbouring contacts are {usual:.2g} mm apart, so their unit is probably wrong"
-    return [Note(f"{text}; regions and distances are wrong", "positions")]
+    return [f"{text}; regions and distances are wrong"]
 
 
 _SPACES = re.compile(
@@ -186,30 +183,23 @@ def place_contacts(
 ) -> tuple[tuple[Recording, ...], list[AuditRow]]:
     """The recordings with the positions of a table; names may be spelt differently."""
     positions, rows = read_electrodes(path, space, recordings[0].patient)
-    by_contact = {parse_contact(name): at for name, at in positions.mm.items()}
-    by_contact.pop(None, None)
-    placed = []
-    for recording in recordings:
-        mm = {}
-        for name in recording.channels:
-            at = positions.mm.get(name) or by_contact.get(parse_contact(name))
-            at = at or _middle(name, by_contact)
-            if at is not None:
-                mm[name] = at
-        placed.append(replace(recording, positions=Positions(mm, positions.space)))
+    placed = tuple(
+        replace(recording, positions=positions.of(recording.channels, respelled=True))
+        for recording in recordings
+    )
     if not any(recording.positions.mm for recording in placed):
         raise DataError(
             f"{path}: expected positions of the patient's contacts, found none of them among its "
             f"{len(positions.mm)} names. Does the file belong to this patient?"
         )
-    return tuple(placed), rows
+    return placed, rows
 
 
 def montage_positions(raw: BaseRaw) -> Positions:
     """Positions of a recording's own montage."""
     montage = raw.get_montage()
     if montage is None:
-        return Positions.none()
+        return Positions()
     at: dict[str, Any] = montage.get_positions()
     mm = {
         name.strip(): (1e3 * float(m[0]), 1e3 * float(m[1]), 1e3 * float(m[2]))
@@ -217,3 +207,103 @@ def montage_positions(raw: BaseRaw) -> Positions:
         if np.isfinite(m).all()
     }
     return Positions(mm, str(at["coord_frame"]))
+
+
+_PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
+"""Templates first: region names need one."""
+
+
+@dataclass(frozen=True)
+class RunElectrodes:
+    """One electrodes.tsv; names are those of channels.tsv where they mean the same contact."""
+
+    table: pd.DataFrame
+    fields: dict[str, Any]
+    """electrodes.json, which explains the columns."""
+    positions: Positions
+
+
+class BidsElectrodes:
+    """The electrodes.tsv files of a tree, each read once; notes are added to the audit's `rows`."""
+
+    def __init__(self, tree: BidsTree, rows: list[AuditRow]):
+        self._tree, self._rows = tree, rows
+        self._read: dict[Path, RunElectrodes | None] = {}
+
+    def of_run(self, run: BidsFile, patient: str, names: Collection[str]) -> RunElectrodes | None:
+        """The table that applies to a run, or None; one that cannot be read is a note."""
+        paths = self._tree.sidecars(run, "electrodes", ".tsv")
+        if not paths:
+            return None
+        nearest = paths[-1]
+        if nearest not in self._read:
+            spaces = [path for path in paths if _bare(path) == _bare(nearest)]
+            try:
+                self._read[nearest] = self._preferred(run, spaces, patient, names)
+            except DataError as error:
+                reason = Reason(f"{error} Its contacts have no positions.", error.code)
+                add_new(self._rows, [AuditRow.of("patient", reason, (patient,), "noted")])
+                self._read[nearest] = None
+        return self._read[nearest]
+
+    def _preferred(
+        self, run: BidsFile, paths: list[Path], patient: str, names: Collection[str]
+    ) -> RunElectrodes:
+        """The table of the best coordinate system in which contacts have positions."""
+        ordered = sorted(paths, key=lambda path: _preference(space_of(path)))
+        tables: list[tuple[Path, RunElectrodes, list[AuditRow]]] = []
+        for path in ordered:
+            tables.append((path, *self._open(run, path, patient, names)))
+            if tables[-1][1].positions.mm:
+                break
+        path, table, rows = tables[-1] if tables[-1][1].positions.mm else tables[0]
+        if len(paths) > 1:
+            used = known_space(space_of(path)) or "the one without a name"
+            text = f"positions are given in {len(paths)} coordinate systems; {used} is used"
+            rows.append(noted_row("patient", text, "positions", (patient,)))
+        add_new(self._rows, rows)
+        return table
+
+    def _open(
+        self, run: BidsFile, path: Path, patient: str, names: Collection[str]
+    ) -> tuple[RunElectrodes, list[AuditRow]]:
+        table = read_table(path)
+        if "name" in table:
+            table = table.assign(name=names_in(list(table["name"]), names))
+        coordsystem = self._tree.fields(run, "coordsystem", space_of(path))
+        positions, rows = read_positions(table, coordsystem, patient)
+        return RunElectrodes(table, self._tree.fields(run, "electrodes"), positions), rows
+
+
+def names_in(names: list[str], channels: Collection[str]) -> list[str]:
+    """Names of electrodes.tsv as channels.tsv spells them (`C01` for `C1`), where that is clear.
+
+    Examples
+    --------
+    >>> names_in(["C01", "C2", "X"], ["C1", "C2"])
+    ['C1', 'C2', 'X']
+    """
+    free, unknown = set(channels) - set(names), set(names) - set(channels)
+    spelt: dict[Contact | None, list[str]] = {}
+    for channel in free:
+        spelt.setdefault(parse_contact(channel), []).append(channel)
+    contacts = {name: parse_contact(name) for name in unknown}
+    times = Counter(contacts[name] for name in names if name in unknown)
+    respelled = {
+        name: spelt[contact][0]
+        for name, contact in contacts.items()
+        if contact and times[contact] == 1 and len(spelt.get(contact, ())) == 1
+    }
+    return [respelled.get(name, name) for name in names]
+
+
+def _bare(path: Path) -> tuple[Path, frozenset[tuple[str, str]]]:
+    """Folder and entities without the space: equal for one table in several spaces."""
+    file = BidsFile.of(path)
+    entities = frozenset() if file is None else file.entities
+    return path.parent, frozenset(pair for pair in entities if pair[0] != "space")
+
+
+def _preference(space: str) -> int:
+    places = (i for i, p in enumerate(_PREFERRED) if re.match(p, space, re.IGNORECASE))
+    return next(places, len(_PREFERRED))

@@ -11,18 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, Note, shown_label
+from epilens.data.audit import AuditRow, Note, excluded_row, noted_row, shown_label
 from epilens.data.broken_contacts import check_contacts, repair_impossible
+from epilens.data.channel_measures import mains_of, quality_flags
 from epilens.data.export_checks import export_rows
-from epilens.data.interruptions import onset_in_signal, unbroken
-from epilens.data.mains import mains_of
 from epilens.data.montage import apply_montage
 from epilens.data.onset import Onset
 from epilens.data.positions import Positions
-from epilens.data.quality import quality_flags
+from epilens.data.readers.breaks import onset_in_signal, unbroken
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
 from epilens.data.readers.protocol import SECOND
-from epilens.data.silent_stretches import silent_rows
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -52,13 +50,17 @@ class RunInfo:
     """Contacts in which this seizure began, as its event names them; None: it does not."""
     simulated: bool = False
 
+    @property
+    def who(self) -> tuple[str, str]:
+        """Patient and run, for rows of the audit."""
+        return self.patient, self.run
+
     def labels_at(self, index: Iterable[int]) -> dict[str, Any]:
         """The labels of some channels, by field; None where they are unknown."""
-        index = list(index)
-        labels = ((name, getattr(self, name)) for name in FLAGS)
+        index, labels = list(index), {name: getattr(self, name) for name in FLAGS}
         return {
             name: None if flags is None else tuple(flags[i] for i in index)
-            for name, flags in labels
+            for name, flags in labels.items()
         }
 
 
@@ -151,30 +153,24 @@ def read_run(
     """Read the planned interval of a run, check the channels, apply the montage.
 
     `keep_names` are channels that the user keeps, whatever the checks of their signal say.
-
-    Raises
-    ------
-    DataError
-        When the file is missing, cannot be read, or has no signal at the onset.
     """
     reader = open_mne(run.source if run.raw is None else run.raw, run.units)
-    onset, interrupted = onset_in_signal(run.onset, reader)
+    onset, interrupted = onset_in_signal(run.onset, reader.breaks)
     run = replace(run, onset=onset)
     interval = _interval(run, reader, plan)
     names, rows = _channels_in_file(run, reader)
     recording, repaired = repair(_read(run, reader, names, interval))
-    rows += [*repaired, *silent_rows(recording), *export_rows(recording)]
-    notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run)]
-    notes += interrupted
+    rows += [*repaired, *export_rows(recording)]
+    notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run), *interrupted]
     if not run.mains_hz and plan.filter.notch != "none":
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
         notes.append(note)
-    noted = [AuditRow.of("run", note, (run.patient, run.run), "noted") for note in notes]
+    noted = [AuditRow.of("run", note, run.who, "noted") for note in notes]
     flags = quality_flags(recording.signal, recording.missing, plan.quality)
     keep = [not set(channel) & set(plan.quality.drop) for channel in flags]
     trusted, broken = check_contacts(recording, plan.quality, keep_names)
-    rows += [row for row in _flag_rows(run, names, flags, keep) if row.channel not in broken]
+    rows += [row for row in _flag_rows(recording, flags, keep) if row.channel not in broken]
     rows += broken.values()
     keep = [kept and sound for kept, sound in zip(keep, trusted, strict=True)]
     trusted = np.array([not channel for channel, kept in zip(flags, keep, strict=True) if kept])
@@ -188,20 +184,16 @@ def repair(recording: Recording) -> tuple[Recording, list[AuditRow]]:
     rows = []
     for i, count in replaced.items():
         text = f"signal has {{found}} ({count} samples of more than 1 V); they were interpolated"
-        note = Note(text, "channel-quality", found="impossible values")
-        who = (recording.patient, recording.run, recording.channels[i])
-        rows.append(AuditRow.of("channel", note, who, "noted"))
+        who = (*recording.who, recording.channels[i])
+        rows.append(noted_row("channel", text, "channel-quality", who, "impossible values"))
     return replace(recording, signal=signal), rows
 
 
 def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:
     """Mains by the spectrum, in words as well: a notch is asked for, and nothing says where."""
     hz = mains_of(recording.signal, recording.fs)
-    if hz is None:
-        text = (
-            "no mains frequency is stated and none stands out of the spectrum; nothing is notched"
-        )
-    else:
+    text = "no mains frequency is stated and none stands out of the spectrum; nothing is notched"
+    if hz is not None:
         text = f"no mains frequency is stated; {hz:g} Hz by the spectrum"
     return hz, Note(text, "mains-not-stated")
 
@@ -261,7 +253,7 @@ def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]
     if onset_s >= reader.duration_s:
         raise OnsetError(beyond_the_end(onset_s, reader))
     needed_s = (onset_s + plan.windows.start_s, onset_s + plan.windows.stop_s)
-    start_s, stop_s = unbroken(reader, needed_s, plan.filter.margin_s)
+    start_s, stop_s = unbroken(reader.breaks, needed_s, plan.filter.margin_s)
     return max(0, round(start_s * fs)), min(reader.samples, round(stop_s * fs))
 
 
@@ -270,21 +262,13 @@ def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], li
     in_file = dict.fromkeys(reader.names)
     names = [name for name in run.channels if name in in_file]
     note = Note("is in channels.tsv but not in the file", "channel-not-in-file")
-    rows = [
-        AuditRow.of("channel", note, (run.patient, run.run, name))
-        for name in run.channels
-        if name not in in_file
-    ]
-    note = Note("is in the file but not in channels.tsv", "channel-not-listed")
-    rows += [
-        AuditRow.of(
-            "channel",
-            SECOND if name in reader.repeated else note,
-            (run.patient, run.run, shown_label(name, place)),
-        )
-        for place, name in enumerate(in_file, start=1)
-        if name not in run.listed
-    ]
+    lost = [name for name in run.channels if name not in in_file]
+    rows = [AuditRow.of("channel", note, (*run.who, name)) for name in lost]
+    for place, name in enumerate(in_file, start=1):
+        if name not in run.listed:
+            note = Note("is in the file but not in channels.tsv", "channel-not-listed")
+            note = SECOND if name in reader.repeated else note
+            rows.append(AuditRow.of("channel", note, (*run.who, shown_label(name, place))))
     if not names:
         raise DataError(
             f"expected the {len(run.channels)} channels of channels.tsv in the file, found none of "
@@ -295,37 +279,26 @@ def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], li
 
 
 def _flag_rows(
-    run: SeizureRun,
-    names: Sequence[str],
-    flags: Sequence[tuple[Flag, ...]],
-    keep: Sequence[bool],
+    recording: Recording, flags: Sequence[tuple[Flag, ...]], keep: Sequence[bool]
 ) -> list[AuditRow]:
     return [
-        AuditRow.of(
-            "channel",
-            Note("signal is {found}", "channel-quality", found=flag),
-            (run.patient, run.run, name),
-            "noted" if kept else "excluded",
+        (noted_row if kept else excluded_row)(
+            "channel", "signal is {found}", "channel-quality", (*recording.who, name), flag
         )
-        for name, channel, kept in zip(names, flags, keep, strict=True)
+        for name, channel, kept in zip(recording.channels, flags, keep, strict=True)
         for flag in channel
     ]
 
 
 def _header_notes(reader: MneReader, run: SeizureRun) -> list[Note]:
     """Disagreements between the file and its sidecars that do not stop the reading."""
-    texts, fs = [], reader.fs
+    texts, fs, length_s = [], reader.fs, reader.duration_s
     if run.discontinuous and not reader.breaks:
-        texts.append(
-            "sidecars say that the recording is discontinuous, the file does not say where"
-        )
+        texts = ["sidecars say that the recording is discontinuous, the file does not say where"]
     if run.stated_fs and abs(run.stated_fs - fs) > 1e-3 * fs:
-        texts.append(
-            f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; the file's rate is used"
-        )
-    length_s = reader.duration_s
+        text = f"sidecars say {run.stated_fs:g} Hz, the file {fs:g} Hz; the file's rate is used"
+        texts.append(text)
     if run.duration_s and abs(run.duration_s - length_s) > 1.0 + 1 / fs:
-        texts.append(
-            f"sidecars say {run.duration_s:.1f} s of signal, the file has {length_s:.1f} s"
-        )
+        text = f"sidecars say {run.duration_s:.1f} s of signal, the file has {length_s:.1f} s"
+        texts.append(text)
     return [Note(text, "header-differs") for text in texts]

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, Note
+from epilens.data.audit import AuditRow, excluded_row, noted_row
 from epilens.data.datasets import Dataset
 from epilens.data.onset import Event, Onset, find_onset, find_seizures
 from epilens.data.readers.mne_reader import open_mne
@@ -61,26 +60,22 @@ def _stated(tree: BidsTree, file: BidsFile) -> list[Onset]:
 
 
 class RunOnsets:
-    """The seizure runs of a tree's patients, and their onsets; `rows` are for the audit.
+    """The seizure runs of a tree's patients, and their onsets; notes go to the audit's `rows`.
 
-    Parameters
-    ----------
-    given : mapping
-        Onsets that replace those of the files; None: what the plan's onset table says.
+    `given` are onsets that replace those of the files; None: what the plan's onset table says.
     """
 
-    def __init__(self, tree: BidsTree, dataset: Dataset, plan: Plan, given: Onsets | None):
-        self._tree, self._dataset, self._plan = tree, dataset, plan
-        self._given = given
-        self.rows: list[AuditRow] = []
-
-    @cached_property
-    def given(self) -> Onsets:
-        """Onsets of the user; empty without any."""
-        if self._given is not None:
-            return self._given
-        table = self._plan.cohort.onsets
-        return read_onsets(Path(table)) if table else {}
+    def __init__(
+        self,
+        tree: BidsTree,
+        dataset: Dataset,
+        plan: Plan,
+        given: Onsets | None,
+        rows: list[AuditRow],
+    ):
+        self._tree, self._dataset, self._plan, self.rows = tree, dataset, plan, rows
+        table = plan.cohort.onsets if given is None else None
+        self.given: Onsets = read_onsets(Path(table)) if table else given or {}
 
     def runs(self, patient: str) -> list[BidsFile]:
         """Runs with seizures; the others as rows."""
@@ -101,13 +96,13 @@ class RunOnsets:
             return False
         about = "task is {found}" if task else "has no task"
         if not seizures:
-            note = Note(f"{about}, not a seizure; no event names one", "task", found=task)
-            self.rows.append(AuditRow.of("run", note, who))
+            text = f"{about}, not a seizure; no event names one"
+            self.rows.append(excluded_row("run", text, "task", who, task))
             return False
         text = f"{about}; seizures that its events name: {len(seizures)}, which are used"
         if self._stimulated(file):
             text += ". Electrical stimulation in this recording may have induced them"
-        self.rows.append(AuditRow.of("run", Note(text, "task", found=task), who, "noted"))
+        self.rows.append(noted_row("run", text, "task", who, task))
         return True
 
     def _stimulated(self, file: BidsFile) -> bool:
@@ -119,12 +114,7 @@ class RunOnsets:
     ) -> tuple[dict[int, Onset], int]:
         """Onsets of a run by their number, and how many seizures are excluded, each with a row.
 
-        Parameters
-        ----------
-        runs : sequence of BidsFile
-            All seizure runs of the patient.
-        duration_s : float
-            Of the recording, where it is known.
+        `runs` are all seizure runs of the patient, `duration_s` of the recording where it is known.
         """
         onsets, excluded = {}, 0
         for number, onset in enumerate(self._of_run(patient, file, runs), start=1):
@@ -164,10 +154,9 @@ class RunOnsets:
             key = number
             same = [other for other in runs if run_number(other) == number]
             if (patient, key) in self.given and len(same) > 1:
-                raise DataError(
+                raise OnsetError(
                     f"expected an onset for one run, found {len(same)} runs of number {number}. "
-                    f"Give the full name in the onset table: {run_name(file)}.",
-                    code="onset",
+                    f"Give the full name in the onset table: {run_name(file)}."
                 )
         onsets: list[Onset] = []
         while (onset := self.given.get((patient, seizure_name(key, len(onsets) + 1)))) is not None:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.audit import AuditRow, Note, known_word, shown_label
-from epilens.data.bad_channels import marked_bad
-from epilens.data.flags import bare_word
+from epilens.data.audit import AuditRow, Note, known_word, noted_row, shown_label
+from epilens.data.contacts import Matches
+from epilens.data.flags import bare_word, marked_bad
 from epilens.data.non_contacts import BIDS_CONTACTS
-from epilens.data.onset import APART_S, TABLED, Event, Onset
+from epilens.data.onset import APART_S, TABLED, Event, Onset, too_close
 from epilens.data.onset_texts import means_onset
 from epilens.data.positions import Positions
-from epilens.data.readers.companions import header_of
+from epilens.data.readers.formats import header_of
 from epilens.data.recording import SeizureRun
-from epilens.data.sidecars import BidsFile, is_hidden, with_prefix
-from epilens.data.tables import as_number, natural, read_table
-from epilens.data.zones import StatedContacts, Zones, stated_contacts
+from epilens.data.sidecars import BidsFile, BidsTree, read_user_table, with_prefix
+from epilens.data.tables import as_number, natural
+from epilens.data.zones import Zones, stated_contacts
 from epilens.plan import Plan
 
 SIGNALS = (
@@ -39,13 +38,7 @@ _TYPES = (
 """Other types of BIDS; what else stands there is somebody's own text."""
 # Columns in which people write what an event is; the first that is not empty counts.
 _EVENT_TEXT = (
-    "trial_type",
-    "event_type",
-    "eventtype",
-    "event",
-    "description",
-    "annotation",
-    "value",
+    *("trial_type", "event_type", "eventtype", "event", "description", "annotation", "value"),
 )
 _ONSET_CONTACTS = (
     *("electrodes_involved_onset", "onset_contacts", "onset_electrodes", "onset_channels"),
@@ -77,24 +70,25 @@ class RunSidecars:
         """Rows of ECOG and SEEG channels, good or bad."""
         return self.table[self.table["type"].str.upper().isin(BIDS_CONTACTS)]
 
+    @cached_property
+    def _good_rows(self) -> pd.DataFrame:
+        return self.table.set_index("name").loc[list(self.good)]
+
     @property
     def modality(self) -> str:
         """The type that most good channels have."""
-        types = self.table.set_index("name").loc[list(self.good), "type"]
-        return Counter(types.str.upper()).most_common(1)[0][0]
+        return Counter(self._good_rows["type"].str.upper()).most_common(1)[0][0]
 
     @property
     def stated_fs(self) -> float | None:
         """Sampling rate in Hz that ieeg.json states, else the good channels' first; or None."""
         if fs := as_number(self.fields.get("SamplingFrequency")):
             return fs
-        if "sampling_frequency" not in self.table:
-            return None
-        texts = self.table.set_index("name").loc[list(self.good), "sampling_frequency"]
+        texts = self._good_rows.get("sampling_frequency", ())
         return next((rate for text in texts if (rate := as_number(text)) is not None), None)
 
     @cached_property
-    def onset_contacts(self) -> dict[int, StatedContacts]:
+    def onset_contacts(self) -> dict[int, Matches]:
         """Contacts in which each seizure began, where its event names them."""
         names = set(self.contacts["name"])
         texts = {number: onset.contacts for number, onset in self.onsets.items()}
@@ -104,47 +98,33 @@ class RunSidecars:
         self, center: str, simulated: bool, zones: Zones, positions: Positions
     ) -> list[SeizureRun]:
         """The run's seizures with what is known about their patient."""
-        if not self.onsets:
-            return []
-        first = self._seizure(center, simulated, zones, positions)
+        units = self._good_rows.get("units", [""] * len(self.good))
+        began_in = {n: stated.channels or None for n, stated in self.onset_contacts.items()}
         return [
-            replace(
-                first,
-                run=seizure_name(first.run, number),
-                entity=seizure_name(first.entity, number),
+            SeizureRun(
+                patient=self.patient,
+                center=center,
+                run=seizure_name(run_name(self.file), number),
+                entity=seizure_name(run_number(self.file), number),
+                source=signal_file(self.file),
                 onset=onset,
-                is_onset_contact=self._in(
-                    self.onset_contacts[number].channels if number in self.onset_contacts else None
-                ),
+                channels=self.good,
+                listed=frozenset(self.table["name"]),
+                modality=self.modality,
+                stated_units=tuple(units),
+                is_ez=self._in(zones.ez),
+                is_soz=self._in(zones.soz),
+                is_resected=self._in(zones.resected),
+                is_onset_contact=self._in(began_in.get(number)),
+                positions=positions.of(self.good),
+                stated_fs=self.stated_fs,
+                duration_s=as_number(self.fields.get("RecordingDuration")),
+                mains_hz=as_number(self.fields.get("PowerLineFrequency")),
+                simulated=simulated,
+                discontinuous=_recording_type(self.fields) == "discontinuous",
             )
             for number, onset in self.onsets.items()
         ]
-
-    def _seizure(
-        self, center: str, simulated: bool, zones: Zones, positions: Positions
-    ) -> SeizureRun:
-        rows = self.table.set_index("name").loc[list(self.good)]
-        return SeizureRun(
-            patient=self.patient,
-            center=center,
-            run=run_name(self.file),
-            entity=run_number(self.file),
-            source=signal_file(self.file),
-            onset=next(iter(self.onsets.values())),
-            channels=self.good,
-            listed=frozenset(self.table["name"]),
-            modality=self.modality,
-            stated_units=tuple(rows["units"]) if "units" in rows else ("",) * len(rows),
-            is_ez=self._in(zones.ez),
-            is_soz=self._in(zones.soz),
-            is_resected=self._in(zones.resected),
-            positions=positions.of(self.good),
-            stated_fs=self.stated_fs,
-            duration_s=as_number(self.fields.get("RecordingDuration")),
-            mains_hz=as_number(self.fields.get("PowerLineFrequency")),
-            simulated=simulated,
-            discontinuous=_recording_type(self.fields) == "discontinuous",
-        )
 
     def _in(self, zone: frozenset[str] | None) -> tuple[bool, ...] | None:
         """Which good channels are in a zone; None where it is not known."""
@@ -184,6 +164,11 @@ def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile],
     return sorted(runs.values(), key=lambda f: natural(run_name(f))), rows
 
 
+def runs_of(tree: BidsTree, patient: str) -> list[BidsFile]:
+    """One file for each run of a patient, in natural order."""
+    return runs_among(tree.subject_files(patient), patient)[0]
+
+
 def _signals_among(
     files: list[BidsFile], patient: str
 ) -> tuple[dict[Any, BidsFile], list[AuditRow]]:
@@ -197,11 +182,8 @@ def _signals_among(
     rows = []
     for f in sorted(signals, key=lambda f: SIGNALS.index(f.extension)):
         if best.setdefault(f.entities, f) is not f:
-            note = Note(
-                f"is there as {f.extension} too; {best[f.entities].extension} is read",
-                "format-twice",
-            )
-            rows.append(AuditRow.of("run", note, (patient, run_name(f)), "noted"))
+            text = f"is there as {f.extension} too; {best[f.entities].extension} is read"
+            rows.append(noted_row("run", text, "format-twice", (patient, run_name(f))))
     return best, rows
 
 
@@ -327,35 +309,22 @@ def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
 
     Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
     """
-    if is_hidden(path) or not path.exists():
-        raise DataError(
-            f"onsets {path}: expected a TSV, found nothing. Check the path.", code="onset"
-        )
-    table = read_table(path)
-    missing = {"patient", "run", "onset_s"} - set(table.columns)
-    if missing:
-        raise DataError(
-            f"onsets {path}: expected columns patient, run, onset_s, found "
-            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}.",
-            code="onset",
-        )
+    table = read_user_table(path, "onset", ("patient", "run", "onset_s"))
     by_run: dict[tuple[str, str], list[float]] = {}
     for row in table.to_dict("records"):
         onset_s = as_number(row["onset_s"])
         if onset_s is None:
-            raise DataError(
+            raise OnsetError(
                 f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
-                f"{row['onset_s']!r}. Correct this row.",
-                code="onset",
+                f"{row['onset_s']!r}. Correct this row."
             )
         by_run.setdefault(onset_key(row["patient"], row["run"]), []).append(onset_s)
     for (patient, run), onsets_s in by_run.items():
         onsets_s.sort()
-        if any(after - before < APART_S for before, after in pairwise(onsets_s)):
-            raise DataError(
+        if too_close(onsets_s):
+            raise OnsetError(
                 f"onsets {path}: expected seizures {APART_S:g} s or more apart in one run, found a "
-                f"second row for {patient} {run} that is closer. Remove one.",
-                code="onset",
+                f"second row for {patient} {run} that is closer. Remove one."
             )
     return {
         (patient, seizure_name(run, number)): Onset.given(onset_s, TABLED)

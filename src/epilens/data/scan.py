@@ -5,21 +5,20 @@ Knows no dataset by name: what is particular to one is in its row of `data/datas
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.audit import AuditRow, Note, shown_run
-from epilens.data.bad_channels import marked_bad
-from epilens.data.bids_electrodes import BidsElectrodes, RunElectrodes
+from epilens.data.audit import AuditRow, Note, add_new, excluded_row, noted_row, shown_run
 from epilens.data.datasets import Dataset, recognise
+from epilens.data.flags import marked_bad
 from epilens.data.labels import is_code
 from epilens.data.participants import explained
 from epilens.data.patient_zones import PatientZones
-from epilens.data.positions import Positions
+from epilens.data.positions import BidsElectrodes, Positions, RunElectrodes
 from epilens.data.recording import SeizureRun
 from epilens.data.run_onsets import Onsets, RunOnsets
 from epilens.data.runs import (
@@ -27,11 +26,11 @@ from epilens.data.runs import (
     check_continuous,
     good_channels,
     run_name,
-    runs_among,
+    runs_of,
     seizure_name,
 )
 from epilens.data.sidecars import BidsFile, BidsTree
-from epilens.data.tables import as_number, natural
+from epilens.data.tables import MalformedError, as_number, natural
 from epilens.data.zones import PatientTables, Zones
 from epilens.plan import Plan
 
@@ -66,13 +65,9 @@ class Patient:
 class Scan:
     """One pass over the sidecars of a tree; `rows` is the audit that it collects on its way.
 
-    Parameters
-    ----------
-    onsets : mapping
-        Replace those of the files; None: what the plan's onset table says.
-    everyone : bool
-        A new patient and not a cohort: nobody is left out for an outcome or for not being in a
-        study, and labels that cannot be read are only noted. All other rules are the dataset's.
+    onsets : replace those of the files; None: what the plan's onset table says.
+    everyone : a new patient and not a cohort: nobody is left out for an outcome or for not being in
+    a study, and labels that cannot be read are only noted. All other rules are the dataset's.
     """
 
     def __init__(
@@ -86,11 +81,9 @@ class Scan:
         self.tree, self.dataset, self.plan, self.everyone = tree, dataset, plan, everyone
         self.rows: list[AuditRow] = []
         self._simulated = dataset.simulated or recognise(tree.description).simulated
-        self._onsets = RunOnsets(tree, dataset, plan, onsets)
-        self._zones = PatientZones(tree, dataset, plan, everyone)
-        self._electrodes = BidsElectrodes(tree)
-        # Parts of the scan write to the same audit, in the order of the work.
-        self._onsets.rows = self._zones.rows = self._electrodes.rows = self.rows
+        self._onsets = RunOnsets(tree, dataset, plan, onsets, self.rows)
+        self._zones = PatientZones(tree, dataset, plan, everyone, self.rows)
+        self._electrodes = BidsElectrodes(tree, self.rows)
         self._without_seizure: list[str] = []
 
     def patients(self, names: Collection[str] | None = None) -> list[Patient]:
@@ -100,10 +93,8 @@ class Scan:
         patients = [patient for patient in scanned if patient is not None]
         if strays := len(self.tree.strays):
             text = f"{strays} links that lead out of the dataset are not followed"
-            self.rows.append(AuditRow.of("dataset", Note(text, "link-out"), effect="noted"))
-        if patients:
-            self._note_dataset()
-        self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
+            self.rows.append(noted_row("dataset", text, "link-out"))
+        self._note_dataset(patients)
         self._note_unused_onsets(patients)
         return patients
 
@@ -111,21 +102,22 @@ class Scan:
         """After `patients`: the included ones without a usable seizure, from all of their runs."""
         rows = set(self.rows)
         patients = [self._surveyed(name) for name in self._without_seizure]
-        self._note_dataset()
-        self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
+        self._note_dataset(patients)
         # A run that was tried as a seizure is not listed again.
         fresh = [row for row in self.rows if row not in rows]
         self.rows[:] = [row for row in self.rows if row in rows] + list(dict.fromkeys(fresh))
         return patients
 
-    def _note_dataset(self) -> None:
-        if note := self.dataset.note:
+    def _note_dataset(self, patients: Sequence[Patient]) -> None:
+        """What everyone should know about the dataset, and which patients have no labels."""
+        if patients and (note := self.dataset.note):
             note = Note(note) if isinstance(note, str) else note
-            self._add([AuditRow.of("dataset", note, effect="noted")])
+            add_new(self.rows, [AuditRow.of("dataset", note, effect="noted")])
+        self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
 
     def _included(self, name: str) -> Patient | None:
         """A patient, or None with an audit row."""
-        patient, why = None, None
+        why = None
         if not self.everyone:
             outcomes = self.plan.cohort.outcomes
             why = self.dataset.why_not(name, self._participant(name), outcomes)
@@ -133,12 +125,11 @@ class Scan:
             why = Note("is in participants.tsv but has no folder", "no-folder")
         if not why:
             patient = self._patient(name)
-            if not patient.runs:
-                self._without_seizure.append(name)
-                text = f"has no usable seizure ({patient.seizures_excluded} excluded)"
-                why = Note(text, "no-seizure")
-        if not why:
-            return patient
+            if patient.runs:
+                return patient
+            self._without_seizure.append(name)
+            text = f"has no usable seizure ({patient.seizures_excluded} excluded)"
+            why = Note(text, "no-seizure")
         self.rows.append(AuditRow.of("patient", why, (name,)))
         return None
 
@@ -159,7 +150,7 @@ class Scan:
     def _surveyed(self, name: str) -> Patient:
         """A patient by all of its runs, none of which has a usable seizure."""
         usable = []
-        for file in runs_among(self.tree.subject_files(name), name)[0]:
+        for file in runs_of(self.tree, name):
             try:
                 table, fields = self._channel_table(file), self.tree.fields(file, "ieeg")
                 good = self._good(name, file, table)
@@ -172,15 +163,15 @@ class Scan:
         """A patient with labels and positions, from its usable runs."""
         participant = self._participant(name)
         electrodes = self._electrodes_of(runs)
-        positions = Positions.none()
+        positions = Positions()
         for table in electrodes:
             positions = positions.merged(table.positions)
         channels = sorted({channel for run in runs for channel in run.good}, key=natural)
         zones = self._zones_of(name, runs, electrodes) if runs else Zones()
         for lost in sorted((zones.ez or frozenset()) - set(channels), key=natural):
             where = "seizure" if any(run.onsets for run in runs) else "recording"
-            note = Note(f"is labelled EZ but is in no {where} a good ECOG or SEEG channel", "label")
-            self.rows.append(AuditRow.of("label", note, (name, "", lost)))
+            text = f"is labelled EZ but is in no {where} a good ECOG or SEEG channel"
+            self.rows.append(excluded_row("label", text, "label", (name, "", lost)))
         zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
         self._note_inverted(name, zones.ez, channels)
         center = self._center(name, participant)
@@ -207,7 +198,7 @@ class Scan:
         if ez and len(ez) > MOST_EZ * len(channels):
             share = f"{len(ez)} of {len(channels)} channels ({len(ez) / len(channels):.0%})"
             text = f"{share} are labelled EZ. Check whether the labels are inverted"
-            self.rows.append(AuditRow.of("label", Note(text, "label"), (name,), "noted"))
+            self.rows.append(noted_row("label", text, "label", (name,)))
 
     def _participant(self, name: str) -> dict[str, str]:
         return explained(self.tree.participants[name], self.tree.participant_fields)
@@ -239,14 +230,11 @@ class Scan:
             )
         table = self.tree.table(file, "channels")
         if table is None:
-            raise DataError(
-                "expected a channels.tsv, found none. Add it.", code="sidecar-malformed"
-            )
+            raise MalformedError("expected a channels.tsv, found none. Add it.")
         for column in ("name", "type"):
             if column not in table:
-                raise DataError(
-                    f"channels.tsv: expected a column {column}, found none. Add it.",
-                    code="sidecar-malformed",
+                raise MalformedError(
+                    f"channels.tsv: expected a column {column}, found none. Add it."
                 )
         return table
 
@@ -257,7 +245,7 @@ class Scan:
         if electrodes is not None:
             more, others = marked_bad(electrodes.table, electrodes.fields, "electrodes.tsv")
             marked, notes = more | marked, notes + others
-        self._add(AuditRow.of("patient", note, (patient,), "noted") for note in notes)
+        add_new(self.rows, [AuditRow.of("patient", note, (patient,), "noted") for note in notes])
         good, rows = good_channels(table, patient, run_name(file), marked)
         self.rows += rows
         return good
@@ -282,7 +270,7 @@ class Scan:
         tables = PatientTables(
             name,
             tuple(run.contacts for run in runs),
-            pd.concat([one.table for one in electrodes]).fillna("") if electrodes else None,
+            pd.concat([part.table for part in electrodes]).fillna("") if electrodes else None,
             self._explained(runs[0].file),
             electrodes[0].fields if electrodes else {},
         )
@@ -296,28 +284,22 @@ class Scan:
         for run in runs:
             for number, stated in run.onset_contacts.items():
                 seizure = seizure_name(run_name(run.file), number)
-                named |= stated.channels or set()
-                if stated.channels is None:
-                    note = Note("its event names no recorded contact in which it began", "label")
-                    self._add([AuditRow.of("label", note, (run.patient, seizure), "noted")])
-                note = Note("is an onset contact by the event, but was not recorded", "label")
-                self._add(
-                    AuditRow.of("label", note, (run.patient, seizure, str(contact)))
-                    for contact in stated.unknown
-                    if is_code(contact, tables)
+                named |= stated.channels
+                if not stated.channels:
+                    text = "its event names no recorded contact in which it began"
+                    add_new(self.rows, [noted_row("label", text, "label", (run.patient, seizure))])
+                text = "is an onset contact by the event, but was not recorded"
+                contacts = [str(c) for c in stated.unmatched if is_code(c, tables)]
+                who = (run.patient, seizure)
+                add_new(
+                    self.rows, [excluded_row("label", text, "label", (*who, c)) for c in contacts]
                 )
         return frozenset(named) or None
 
-    def _add(self, rows: Iterable[AuditRow]) -> None:
-        self.rows += [row for row in rows if row not in self.rows]
-
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
         used = {(p.name, key) for p in patients for run in p.runs for key in (run.run, run.entity)}
+        text = "is in the onset table but is not a usable seizure of this dataset"
         for place, (patient, run) in enumerate(self._onsets.given, start=1):
             if (patient, run) not in used:
-                note = Note(
-                    "is in the onset table but is not a usable seizure of this dataset", "onset"
-                )
                 shown = patient if patient in self.tree.participants else ""
-                who = (shown, shown_run(run, place))
-                self.rows.append(AuditRow.of("run", note, who, "noted"))
+                self.rows.append(noted_row("run", text, "onset", (shown, shown_run(run, place))))

@@ -67,11 +67,10 @@ class BidsTree:
     def participants(self) -> dict[str, dict[str, str]]:
         """Row of participants.tsv by patient (`sub-…`); empty rows for folders without one."""
         folders: dict[str, dict[str, str]] = {name: {} for name in sorted(self.folders)}
-        names = ("participants.tsv", "participants.tsv.gz")
-        path = next((p for name in names if (p := self.root / name).exists()), None)
+        path = self._at_top("participants.tsv")
         if path is None:
             return folders
-        table = read_table(inside(path, self.root))
+        table = read_table(path)
         if "participant_id" not in table:
             raise DataError(
                 f"{path}: expected a column participant_id, found {len(table.columns)} others. Add "
@@ -90,31 +89,31 @@ class BidsTree:
     @cached_property
     def participant_fields(self) -> dict[str, Any]:
         """`participants.json`, which explains the columns; empty where it cannot be read."""
-        names = ("participants.json", "participants.json.gz")
-        path = next((p for name in names if (p := self.root / name).exists()), None)
         try:
-            return {} if path is None else read_json(inside(path, self.root))
+            path = self._at_top("participants.json")
+            return {} if path is None else read_json(path)
         except DataError:
             return {}
+
+    def _at_top(self, name: str) -> Path | None:
+        """A file at the top of the dataset, packed or not; None without one."""
+        paths = (self.root / name, self.root / f"{name}.gz")
+        return next((inside(path, self.root) for path in paths if path.exists()), None)
 
     @cached_property
     def files(self) -> tuple[BidsFile, ...]:
         """All files with BIDS names, in the order of their paths."""
-        return self._files_and_strays[0]
-
-    @property
-    def strays(self) -> tuple[BidsFile, ...]:
-        """Links with BIDS names that lead out of the dataset; they are not followed."""
-        return self._files_and_strays[1]
+        strays = set(self.strays)
+        return tuple(file for file in self._named if file not in strays)
 
     @cached_property
-    def _files_and_strays(self) -> tuple[tuple[BidsFile, ...], tuple[BidsFile, ...]]:
-        files = [file for path in sorted(self._walk()) if (file := BidsFile.of(path)) is not None]
-        out = {file.path for file in files if self._leads_out(file.path)}
-        return (
-            tuple(file for file in files if file.path not in out),
-            tuple(file for file in files if file.path in out),
-        )
+    def strays(self) -> tuple[BidsFile, ...]:
+        """Links with BIDS names that lead out of the dataset; they are not followed."""
+        return tuple(file for file in self._named if self._leads_out(file.path))
+
+    @cached_property
+    def _named(self) -> list[BidsFile]:
+        return [file for path in sorted(self._walk()) if (file := BidsFile.of(path)) is not None]
 
     def _leads_out(self, path: Path) -> bool:
         return path.is_symlink() and not real_path(path).is_relative_to(self._real_root)
@@ -224,6 +223,25 @@ def is_hidden(path: Path) -> bool:
     return False
 
 
+def read_user_table(
+    path: Path, kind: str, columns: tuple[str, ...], sep: str = "\t"
+) -> pd.DataFrame:
+    """A table of onsets or labels that the user wrote, which must have these columns."""
+    if is_hidden(path) or not path.exists():
+        form = "CSV" if sep == "," else "TSV"
+        raise DataError(
+            f"{kind}s {path}: expected a {form}, found nothing. Check the path.", code=kind
+        )
+    table = read_table(path, sep)
+    if missing := set(columns) - set(table.columns):
+        raise DataError(
+            f"{kind}s {path}: expected columns {', '.join(columns)}, found "
+            f"{', '.join(table.columns)}. Add {', '.join(sorted(missing))}.",
+            code=kind,
+        )
+    return table
+
+
 def datasets_in(root: Path) -> list[Path]:
     """The dataset at a path, or those in the folders below it; one clear sentence for none.
 
@@ -258,22 +276,26 @@ def _is_derived(folder: Path) -> bool:
 
 
 def _check_root(root: Path) -> None:
-    expected = f"{root}: expected a BIDS dataset (a folder with dataset_description.json), found "
+    if found := _instead_of_dataset(root):
+        expected = "a BIDS dataset (a folder with dataset_description.json)"
+        raise DataError(f"{root}: expected {expected}, found {found}")
+
+
+def _instead_of_dataset(root: Path) -> str:
+    """What is at a path that is not a dataset, and what to do; empty text for a dataset."""
     if is_hidden(root):
-        raise DataError(expected + "a folder that cannot be entered. Check its permissions.")
+        return "a folder that cannot be entered. Check its permissions."
     if not root.exists():
-        raise DataError(expected + "nothing at this path. Check the path.")
+        return "nothing at this path. Check the path."
     if not root.is_dir():
-        raise DataError(expected + "a file. Give the folder that contains it.")
+        return "a file. Give the folder that contains it."
     if not os.access(root, os.R_OK | os.X_OK):
-        raise DataError(expected + "a folder that cannot be read. Check its permissions.")
+        return "a folder that cannot be read. Check its permissions."
     if not any(root.iterdir()):
-        raise DataError(expected + "an empty folder. Check the path, or finish the download.")
-    if not (root / "dataset_description.json").exists():
-        below = sorted(p.parent.name for p in root.glob("*/dataset_description.json"))
-        if below:
-            raise DataError(
-                expected + f"{len(below)} datasets inside it ({', '.join(below[:4])}). "
-                "Give these folders, or read them all with read_cohort."
-            )
-        raise DataError(expected + "none. Check the path, or add the file (see the BIDS pages).")
+        return "an empty folder. Check the path, or finish the download."
+    if (root / "dataset_description.json").exists():
+        return ""
+    if below := sorted(p.parent.name for p in root.glob("*/dataset_description.json")):
+        named = f"{len(below)} datasets inside it ({', '.join(below[:4])})"
+        return f"{named}. Give these folders, or read them all with read_cohort."
+    return "none. Check the path, or add the file (see the BIDS pages)."

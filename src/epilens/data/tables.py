@@ -1,7 +1,8 @@
-"""Tables and JSON files that people wrote, read leniently.
+"""Tables, JSON files and sheets (xlsx) that people wrote, read leniently and with limits.
 
 Lenient about what people do (byte-order marks, trailing spaces, `n/a`, missing optional columns),
-strict about what cannot be guessed (encodings, ragged tables): that is one clear sentence.
+strict about what cannot be guessed (encodings, ragged tables): that is one clear sentence. An xlsx
+file is a zip of XML: five kilobytes can say that they are gigabytes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import gzip
 import io
 import json
 import re
+import warnings
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.io.safe_read import read_bytes
+from epilens.io.safe_read import check_regular, read_bytes
 
 _MISSING = (
     *("n/a", "na", "nan", "none", "", "n.a.", "n.a", "n\\a", "#n/a", "<na>", "null", "nil"),
@@ -29,6 +32,17 @@ _MISSING = (
 MOST_BYTES = 32 * 1024**2
 """Of a sidecar: hours of events, or a thousand channels, are a hundredth of it."""
 _MOST_COLUMNS, _MOST_CELLS = 1000, 2_000_000
+SHEET_BYTES = 16 * 1024**2
+"""Of a clinical sheet, packed and unpacked."""
+SHEET_PARTS = 500
+SHEET_RATIO = 200
+"""How many times larger a part may be when it is unpacked; text is ten to twenty."""
+SHEET_ROWS, SHEET_COLUMNS = 100_000, 500
+"""Empty rows that a reader must step over count too; cells beyond the columns are not looked at."""
+
+
+class MalformedError(DataError, code="sidecar-malformed"):
+    """A sidecar is not a table or a JSON object as it should be."""
 
 
 def read_text(path: Path) -> str:
@@ -39,10 +53,9 @@ def read_text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise DataError(
+        raise MalformedError(
             f"{path.name}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
-            f"position {error.start}. Save the file as UTF-8.",
-            code="sidecar-malformed",
+            f"position {error.start}. Save the file as UTF-8."
         ) from None
 
 
@@ -51,9 +64,8 @@ def _unpacked(content: bytes, who: str) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
             unpacked = file.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error):
-        raise DataError(
-            f"{who}: expected a gzip file, found another or a damaged one. Restore the file.",
-            code="sidecar-malformed",
+        raise MalformedError(
+            f"{who}: expected a gzip file, found another or a damaged one. Restore the file."
         ) from None
     if len(unpacked) > MOST_BYTES:
         raise DataError(
@@ -74,14 +86,12 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
         lines = csv.reader(io.StringIO(text), delimiter=sep, quoting=quoting)
         rows = _filled(lines, path.name)
     except csv.Error as error:
-        raise DataError(
-            f"{path.name}: expected a table, found: {error}. Correct the file.",
-            code="sidecar-malformed",
+        raise MalformedError(
+            f"{path.name}: expected a table, found: {error}. Correct the file."
         ) from None
     if not rows:
-        raise DataError(
-            f"{path.name}: expected a table, found an empty file. Restore the file.",
-            code="sidecar-malformed",
+        raise MalformedError(
+            f"{path.name}: expected a table, found an empty file. Restore the file."
         )
     rows = _without_empty_ends(rows)
     header = [name.lower() for name in rows[0]]
@@ -89,17 +99,15 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
     if times > 1:
         # Only a name of ours is shown; another could be anybody's text.
         which = often if often in _COLUMNS else f"number {header.index(often) + 1}"
-        raise DataError(
+        raise MalformedError(
             f"{path.name}: expected each column once, found column {which} {times} times. Remove "
-            "or rename one.",
-            code="sidecar-malformed",
+            "or rename one."
         )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
-            raise DataError(
+            raise MalformedError(
                 f"{path.name}: expected {len(header)} columns as in its header, found {len(row)} "
-                f"in row {number}. Correct this row.",
-                code="sidecar-malformed",
+                f"in row {number}. Correct this row."
             )
     frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
     return frame.mask(frame.map(str.lower).isin(_MISSING), "")
@@ -144,22 +152,17 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         tree = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(
+        raise MalformedError(
             f"{path.name}: expected JSON, found a mistake in line {error.lineno}, column "
-            f"{error.colno}. Correct this line.",
-            code="sidecar-malformed",
+            f"{error.colno}. Correct this line."
         ) from None
     except (ValueError, RecursionError):
-        raise DataError(
+        raise MalformedError(
             f"{path.name}: expected JSON, found numbers of thousands of digits, or lists in lists "
-            "without end. Correct the file.",
-            code="sidecar-malformed",
+            "without end. Correct the file."
         ) from None
     if not isinstance(tree, dict):
-        raise DataError(
-            f"{path.name}: expected a JSON object, found {type(tree).__name__}.",
-            code="sidecar-malformed",
-        )
+        raise MalformedError(f"{path.name}: expected a JSON object, found {type(tree).__name__}.")
     return tree
 
 
@@ -175,3 +178,89 @@ def as_number(text: Any) -> float | None:
 def natural(name: str) -> list[Any]:
     """Sort key under which A2 comes before A10."""
     return [int(part) if i % 2 else part for i, part in enumerate(re.split(r"(\d{1,18})", name))]
+
+
+def read_sheet(path: Path, who: str) -> pd.DataFrame:
+    """The first sheet: its first row is the header, every cell is text, empty where there is none.
+
+    who : name of the sheet in error messages.
+    """
+    check_regular(path, who, most=SHEET_BYTES)
+    try:
+        _check_parts(path, who)
+        rows = _rows(path, who)
+    except DataError:
+        raise
+    except Exception as error:  # openpyxl and zipfile raise many kinds for a damaged file
+        raise DataError(
+            f"{who}: expected an Excel sheet, found a file that cannot be read as one "
+            f"({type(error).__name__}). Download it again.",
+            code="label",
+        ) from None
+    header = rows[0] if rows else []
+    width = len(header)
+    cells = [[*row[:width], *[""] * (width - len(row))] for row in rows[1:]]
+    return pd.DataFrame(cells, columns=header, dtype=str)
+
+
+def _check_parts(path: Path, who: str) -> None:
+    """Refuse what would unpack to too much; zipfile reads no more than what is stated."""
+    with zipfile.ZipFile(path) as file:
+        parts = file.infolist()
+    if len(parts) > SHEET_PARTS:
+        raise _too_large(who, f"{SHEET_PARTS} parts", f"{len(parts)}")
+    whole = sum(part.file_size for part in parts)
+    if whole > SHEET_BYTES:
+        raise _too_large(who, f"{SHEET_BYTES // 1024**2} MB unpacked", f"{whole // 1024**2} MB")
+    for part in parts:
+        if part.file_size > 100_000 and part.file_size > SHEET_RATIO * max(part.compress_size, 1):
+            ratio = part.file_size // max(part.compress_size, 1)
+            raise _too_large(who, f"parts packed up to {SHEET_RATIO} times", f"one packed {ratio}")
+
+
+def _rows(path: Path, who: str) -> list[list[str]]:
+    import openpyxl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions that do not matter here
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            return _cells_of(book.worksheets[0], who)
+        finally:
+            book.close()
+
+
+def _cells_of(page: Any, who: str) -> list[list[str]]:
+    """Rows with something in them, as texts."""
+    rows: list[list[str]] = []
+    page.reset_dimensions()  # what the sheet says about its own size need not be true
+    # A limit of columns makes every row as wide; without one, a single cell can make it endless.
+    every = page.iter_rows(values_only=True, max_col=SHEET_COLUMNS + 1)
+    for number, row in enumerate(every, start=1):
+        if number > SHEET_ROWS:
+            raise _too_large(who, f"{SHEET_ROWS} rows", "more")
+        if not any(value is not None for value in row):
+            continue
+        texts = [_text(value) for value in row]
+        while texts and not texts[-1]:
+            texts.pop()
+        if len(texts) > SHEET_COLUMNS:
+            raise _too_large(who, f"{SHEET_COLUMNS} columns", "more")
+        rows.append(texts)
+    return rows
+
+
+def _text(value: Any) -> str:
+    """A cell as people see it: whole numbers without a decimal point."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _too_large(who: str, expected: str, found: str) -> DataError:
+    return DataError(
+        f"{who}: expected a sheet of at most {expected}, found {found}. Is it the right file?",
+        code="file-too-large",
+    )

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import pandas as pd
 
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import (
-    Contact,
-    expand_contacts,
-    match_list,
-    shaft_names,
-)
+from epilens.data.contacts import Matches, expand_contacts, match_list, shaft_names
 from epilens.data.flags import ONSET_ZONE, RESECTION, bare_word
 
 
@@ -125,29 +120,20 @@ class LabelSource(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class StatedContacts:
-    """Contacts in which a seizure began, as its event names them."""
-
-    channels: frozenset[str] | None
-    """None: the text names no contact that was recorded (`all`, `diffuse`)."""
-    unknown: tuple[Contact, ...] = ()
-    """Contacts of the text that no channel is of, or that could be of two electrodes."""
-
-
-def stated_contacts(text: str, names: Collection[str]) -> StatedContacts:
+def stated_contacts(text: str, names: Collection[str]) -> Matches:
     """The channels that an event names: single names, or a clinician's list with ranges.
+
+    Without channels, the text names no contact that was recorded (`all`, `diffuse`).
 
     Examples
     --------
     >>> sorted(stated_contacts("C13,C14, C20-C21", ["C13", "C14", "C20", "C21"]).channels)
     ['C13', 'C14', 'C20', 'C21']
-    >>> stated_contacts("diffuse", ["C13"]).channels is None
-    True
+    >>> stated_contacts("diffuse", ["C13"]).channels
+    frozenset()
     """
     pieces = [piece.strip() for piece in re.split(r"[,;|\n]", text)]
     exact = {piece for piece in pieces if piece in names}
     rest = "; ".join(piece for piece in pieces if piece not in exact)
     matches = match_list(expand_contacts(rest, shaft_names(names)), names)
-    channels = matches.channels | exact
-    return StatedContacts(channels or None, (*matches.unknown, *matches.ambiguous))
+    return replace(matches, channels=matches.channels | exact)

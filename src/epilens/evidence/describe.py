@@ -174,7 +174,7 @@ def _labels(about: Sequence[Recording], flag: str) -> set[str] | None:
 
 
 def _positions(seizures: Seizures) -> Positions:
-    positions = Positions.none()
+    positions = Positions()
     for recording in seizures.about:
         positions = positions.merged(recording.positions)
     return positions

@@ -107,7 +107,7 @@ def prepare_evidence(
         check_cube(cube, source)
         _check_stores(cube, stores, request.model is None)
         tick("reading", 2)
-        return _evidence(_tidy(cube), LoadedPatient(()), request, source)
+        return _evidence(_tidy(cube), LoadedPatient(), request, source)
     tick("reading", 0)
     given = Given(
         onsets_s=tuple(request.onsets),
@@ -122,7 +122,7 @@ def prepare_evidence(
     _check_common(loaded.recordings)
     whole, rows = _describe(loaded.recordings, source.plan, stores)
     tick("described", 1)
-    loaded = replace(loaded, rows=(*loaded.rows, *rows))
+    loaded = replace(loaded, rows=[*loaded.rows, *rows])
     return _evidence(_tidy(whole), loaded, request, source)
 
 
@@ -209,7 +209,7 @@ def _evidence(
         left_out=_seizures_left_out(loaded, seizures),
         dropped=dropped,
         quality=quality,
-        problems=loaded.problems,
+        problems=tuple(loaded.problems),
         proposed=proposed_onsets(loaded.recordings),
         doubts=data_doubts(loaded.rows, channels, seizures, cube["valid"].any("window").values),
     )

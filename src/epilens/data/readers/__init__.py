@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from epilens.data.readers.companions import check_files
 from epilens.data.readers.edf_reader import open_edf
+from epilens.data.readers.formats import check_files
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader
 
@@ -20,12 +20,7 @@ def open_reader(
 ) -> RecordingReader:
     """A reader that opens fast, however long the recording is: edfio for EDF, else MNE.
 
-    Parameters
-    ----------
-    source : path or Raw
-        A file that MNE reads, or an open recording.
-    units : mapping
-        Units that sidecars state, by channel; used where the file states none.
+    units : those that sidecars state, by channel; used where the file states none.
     """
     if isinstance(source, Path) and source.suffix.lower() == ".edf" and source.exists():
         check_files(source)

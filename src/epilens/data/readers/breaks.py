@@ -7,17 +7,19 @@ of an interrupted EDF+ file count by the clock, so they are moved by what is mis
 from __future__ import annotations
 
 import re
+import threading
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from epilens.data.onset import Event
+from epilens.core.errors import DataError
+from epilens.data.audit import Note
+from epilens.data.onset import GIVEN, TABLED, Event, Onset
 
 _RECORD_START = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14")
 _BOUNDARIES = ("new segment/", "edge boundary", "bad boundary", "boundary")
@@ -77,23 +79,31 @@ def breaks_in_header(path: Path) -> tuple[Break, ...]:
 
 def _record_starts(path: Path) -> tuple[list[float], float]:
     """Start of every data record in seconds, and their length."""
-    import edfio
-
     with path.open("rb") as file:
         file.seek(192)
         kind = file.read(5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if kind.startswith(b"EDF+"):
-            edf = edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
-        elif kind == b"BDF+D":  # read as a whole: there is no other way
-            edf = edfio.read_bdf(path, header_encoding="latin-1")
-        else:
-            return [], 0.0
+    if not kind.startswith(b"EDF+") and kind != b"BDF+D":
+        return [], 0.0
+    edf = read_edfio(path)
     stamps = np.ascontiguousarray(edf._timekeeping_signal.digital).view(np.uint8)
     records = stamps.reshape(edf.num_data_records, -1)
     matches = (_RECORD_START.match(record.tobytes()) for record in records)
     return [float(match[1]) for match in matches if match], edf.data_record_duration
+
+
+# Filters of warnings belong to the process, not to a thread.
+_WARNINGS = threading.Lock()
+
+
+def read_edfio(path: Path) -> Any:
+    """A file as edfio has it: EDF opens at once whatever its length, BDF is read as a whole."""
+    import edfio
+
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if path.suffix.lower() == ".bdf":
+            return edfio.read_bdf(path, header_encoding="latin-1")
+        return edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
 
 
 def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
@@ -106,3 +116,46 @@ def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
         elif text == _SKIPPED:
             times_s |= {event.onset_s, event.onset_s + event.duration_s}
     return tuple(Break(at_s) for at_s in sorted(times_s) if at_s > _LEAST_S)
+
+
+def onset_in_signal(onset: Onset, breaks: Sequence[Break]) -> tuple[Onset, list[Note]]:
+    """The onset in seconds of recorded signal, and what to know about it."""
+    before = [gap for gap in breaks if gap.missing_s and gap.at_s < onset.onset_s]
+    if not before:
+        return onset, []
+    text = f"the recording is interrupted before the onset ({before[0]}). "
+    if onset.rule in (GIVEN, TABLED):
+        text += (
+            f"The given onset, {onset.onset_s:.1f} s, is assumed to count recorded signal. If it "
+            f"counts by the clock, give {to_signal_s(onset.onset_s, breaks):.1f} s"
+        )
+        return onset, [Note(text, "signal-interrupted")]
+    if onset.by_clock:
+        onset = replace(
+            onset,
+            onset_s=to_signal_s(onset.onset_s, breaks),
+            offset_s=onset.offset_s and to_signal_s(onset.offset_s, breaks),
+            by_clock=False,
+        )
+    text += (
+        f"The annotated onset is used {sum(gap.missing_s or 0.0 for gap in before):.1f} s earlier, "
+        f"at {onset.onset_s:.1f} s of recorded signal"
+    )
+    return onset, [Note(text, "signal-interrupted")]
+
+
+def unbroken(
+    breaks: Sequence[Break], needed_s: tuple[float, float], margin_s: float
+) -> tuple[float, float]:
+    """The interval with as much margin as lies between two interruptions; none may be inside."""
+    start_s, stop_s = needed_s
+    inside = [gap for gap in breaks if start_s < gap.at_s < stop_s]
+    if inside:
+        raise DataError(
+            f"expected an uninterrupted recording from {max(start_s, 0):.1f} to {stop_s:.1f} s, "
+            f"found {inside[0]}. Export a recording without interruptions around the onset.",
+            code="signal-interrupted",
+        )
+    before = [gap.at_s for gap in breaks if gap.at_s <= start_s]
+    after = [gap.at_s for gap in breaks if gap.at_s >= stop_s]
+    return max([start_s - margin_s, *before]), min([stop_s + margin_s, *after])

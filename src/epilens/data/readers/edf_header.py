@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 from epilens.data.audit import Note
 from epilens.data.non_contacts import why_no_contact
+from epilens.data.tables import as_number
 
 _FIXED, _SIGNAL = 256, 256
 """Bytes of the header, and of every signal in it."""
@@ -19,82 +19,61 @@ _FIELDS = (
 _MOST_SIGNALS = 4096
 
 
-@dataclass(frozen=True)
-class EdfHeader:
-    """Fields of a header, as text; lists follow the signals."""
-
-    record_s: float | None
-    signals: dict[str, list[str]]
-
-    @classmethod
-    def read(cls, path: Path) -> EdfHeader | None:
-        """The header of a file; None if it is not one."""
-        with path.open("rb") as file:
-            fixed = file.read(_FIXED).decode("latin-1")
-            count = _number(fixed[252:256])
-            if count is None or not 0 < count <= _MOST_SIGNALS:
-                return None
-            text = file.read(int(count) * _SIGNAL).decode("latin-1")
-        signals, start = {}, 0
-        for name, width in _FIELDS:
-            cells = [text[start + i * width : start + (i + 1) * width] for i in range(int(count))]
-            signals[name] = [cell.strip() for cell in cells]
-            start += int(count) * width
-        return cls(_number(fixed[244:252]), signals)
-
-
 def header_notes(path: Path) -> list[Note]:
     """Notes about a header; none for files of other formats."""
-    header = EdfHeader.read(path) if path.suffix.lower() in (".edf", ".bdf") else None
-    if header is None:
+    if path.suffix.lower() not in (".edf", ".bdf"):
         return []
-    labels = header.signals["label"]
+    record_s, signals = _read_header(path)
+    labels = [signal["label"] for signal in signals]
     others = why_no_contact(labels, ["eeg"] * len(labels))
-    contacts = [i for i, label in enumerate(labels) if label not in others]
-    texts = [*_record(header), *_ranges(header, contacts), *_rates(header, contacts)]
+    contacts = [signal for signal in signals if signal["label"] not in others]
+    texts = []
+    if signals and record_s is not None and record_s <= 0:
+        texts.append(
+            "the header gives data records a duration of 0 s, so times in this file are a guess"
+        )
+    for kind in ("physical", "digital"):
+        if empty := sum(_is_empty(signal, kind) for signal in contacts):
+            texts.append(
+                f"the header gives {empty} contacts an empty {kind} range, so their voltage is "
+                "unknown"
+            )
+    texts += _rates(contacts, record_s)
     return [Note(text, "header-implausible") for text in texts]
 
 
-def _record(header: EdfHeader) -> list[str]:
-    if header.record_s is None or header.record_s > 0:
-        return []
-    return ["the header gives data records a duration of 0 s, so times in this file are a guess"]
+def _read_header(path: Path) -> tuple[float | None, list[dict[str, str]]]:
+    """Seconds of a data record, and the fields of each signal as text; none in another file."""
+    with path.open("rb") as file:
+        fixed = file.read(_FIXED).decode("latin-1")
+        count = int(as_number(fixed[252:256]) or 0)
+        if not 0 < count <= _MOST_SIGNALS:
+            return None, []
+        text = file.read(count * _SIGNAL).decode("latin-1")
+    signals: list[dict[str, str]] = [{} for _ in range(count)]
+    start = 0
+    for name, width in _FIELDS:
+        for signal in signals:
+            signal[name] = text[start : start + width].strip()
+            start += width
+    return as_number(fixed[244:252]), signals
 
 
-def _ranges(header: EdfHeader, contacts: list[int]) -> list[str]:
-    """Contacts whose range is empty: their values cannot be converted to a voltage."""
-    empty = {
-        kind: [i for i in contacts if _same(header, kind, i)] for kind in ("physical", "digital")
-    }
-    return [
-        f"the header gives {len(where)} contacts an empty {kind} range, so their voltage is unknown"
-        for kind, where in empty.items()
-        if where
-    ]
-
-
-def _same(header: EdfHeader, kind: str, i: int) -> bool:
-    low, high = (_number(header.signals[f"{kind}_{end}"][i]) for end in ("min", "max"))
+def _is_empty(signal: dict[str, str], kind: str) -> bool:
+    """Whether a range is empty: values cannot be converted to a voltage then."""
+    low, high = (as_number(signal[f"{kind}_{end}"]) for end in ("min", "max"))
     return low is not None and low == high
 
 
-def _rates(header: EdfHeader, contacts: list[int]) -> list[str]:
+def _rates(contacts: list[dict[str, str]], record_s: float | None) -> list[str]:
     """Contacts at lower rates than others: the reader interpolates them."""
-    counts = Counter(header.signals["samples"][i] for i in contacts)
-    if len(counts) < 2 or not header.record_s or header.record_s < 0:
+    counts = Counter(signal["samples"] for signal in contacts)
+    if len(counts) < 2 or not record_s or record_s < 0:
         return []
-    rates = {n / header.record_s: k for text, k in counts.items() if (n := _number(text))}
+    rates = {n / record_s: k for text, k in counts.items() if (n := as_number(text))}
     highest = max(rates)
     slower = sum(k for rate, k in rates.items() if rate < highest)
-    lowest = min(rates)
     return [
-        f"{slower} contacts are sampled at lower rates (down to {lowest:g} Hz) than the others "
+        f"{slower} contacts are sampled at lower rates (down to {min(rates):g} Hz) than the others "
         f"({highest:g} Hz) and were interpolated, so they lack high frequencies"
     ]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

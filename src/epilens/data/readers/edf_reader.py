@@ -8,8 +8,6 @@ once. MNE reads everything else.
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,17 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.data.onset import Event
-from epilens.data.readers.breaks import Break, breaks_in_header, to_signal_s
+from epilens.data.readers.breaks import Break, breaks_in_header, read_edfio, to_signal_s
 from epilens.data.readers.mne_reader import open_mne
-from epilens.data.readers.protocol import RecordingReader
-from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
+from epilens.data.readers.protocol import UV_PER_UNIT, RecordingReader, is_voltage, plain_unit
 from epilens.io.safe_read import check_regular
 
 if TYPE_CHECKING:
     from edfio import Edf, EdfSignal
-
-# Filters of warnings belong to the process, not to a thread.
-_WARNINGS = threading.Lock()
 
 
 class EdfReader(RecordingReader):
@@ -90,12 +84,8 @@ def open_edf(path: Path) -> EdfReader | None:
 
 
 def _open(path: Path) -> Edf:
-    import edfio
-
     check_regular(path, "the recording")
-    with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")
+    return read_edfio(path)
 
 
 def _samples(edf: Edf) -> int:

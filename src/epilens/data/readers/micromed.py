@@ -10,7 +10,7 @@ import mne
 import numpy as np
 from mne.io import BaseRaw
 
-from epilens.data.readers.units import UV_PER_UNIT, plain_unit
+from epilens.data.readers.protocol import UV_PER_UNIT, plain_unit
 
 _NOTES = 1
 """Place of the notes among neo's channels of events; triggers and video marks are numbers."""

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,9 @@ from epilens.data.readers.breaks import (
     breaks_in_header,
     to_signal_s,
 )
-from epilens.data.readers.companions import check_files
 from epilens.data.readers.edf_header import header_notes
-from epilens.data.readers.formats import check_format, open_raw
-from epilens.data.readers.protocol import RecordingReader
-from epilens.data.readers.units import UV_PER_UNIT, is_voltage, plain_unit
+from epilens.data.readers.formats import check_files, check_format, open_raw
+from epilens.data.readers.protocol import UV_PER_UNIT, RecordingReader, is_voltage, plain_unit
 from epilens.io.safe_read import what_is_missing
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ class MneReader(RecordingReader):
         in_file = {name: i for i, name in enumerate(self.names)}
         index = np.array([in_file[name] for name in names])
         signal = np.empty((len(names), stop - start), np.float32)
-        unstated = self._without_unit()
-        scale = np.array([self._uv_per_value(name, name in unstated) for name in names])
+        scale = np.array([self._uv_per_value(name) for name in names])
         block = max(1, _BLOCK_SAMPLES // len(self.names))
         try:
             with self._lock:
@@ -119,37 +117,34 @@ class MneReader(RecordingReader):
 
     def unit_notes(self, names: Sequence[str]) -> list[Note]:
         """Notes about channels for which the file states no unit."""
-        unstated = self._without_unit() & set(names)
-        from_sidecar = [name for name in unstated if is_voltage(self._stated.get(name, ""))]
-        texts = []
-        if n := len(from_sidecar):
-            texts.append(
-                f"the file states no unit for {n} channels; those of channels.tsv are used"
-            )
-        if n := len(unstated) - len(from_sidecar):
-            texts.append(
-                f"no unit is stated for {n} channels; values are used as the reader gives them"
-            )
-        return [Note(text, "unit-not-stated") for text in texts]
+        unstated = self._unitless & set(names)
+        from_sidecar = sum(is_voltage(self._stated.get(name, "")) for name in unstated)
+        texts = {
+            "the file states no unit for {} channels; those of channels.tsv are used": from_sidecar,
+            "no unit is stated for {} channels; values are used as the reader gives them": (
+                len(unstated) - from_sidecar
+            ),
+        }
+        return [Note(text.format(n), "unit-not-stated") for text, n in texts.items() if n]
 
-    def _uv_per_value(self, name: str, unstated: bool) -> float:
+    def _uv_per_value(self, name: str) -> float:
         """Factor from what MNE gives to µV.
 
         MNE gives volts where the file states a unit. Where it states none, MNE takes the bare
         numbers for volts; if channels.tsv states the unit of these numbers, that is better.
         """
         unit = plain_unit(self._stated.get(name, ""))
-        return UV_PER_UNIT[unit] if unstated and unit in UV_PER_UNIT else 1e6
+        return UV_PER_UNIT.get(unit, 1e6) if name in self._unitless else 1e6
 
-    def _without_unit(self) -> set[str]:
+    @cached_property
+    def _unitless(self) -> set[str]:
         """Channels for which the file states no unit of voltage.
 
         Formats that need no units (FIF is in volts by definition) have no entry here.
         """
-        units = self.raw._orig_units or {}
+        units = {str(name).strip(): str(u) for name, u in (self.raw._orig_units or {}).items()}
         own = dict(zip((name.strip() for name in self.raw.ch_names), self.names, strict=True))
-        names = {str(name).strip(): unit for name, unit in units.items()}
-        return {own.get(name, name) for name, unit in names.items() if not is_voltage(str(unit))}
+        return {own.get(name, name) for name, unit in units.items() if not is_voltage(unit)}
 
 
 def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
