@@ -152,9 +152,7 @@ def test_a_seizure_without_reference_is_masked_and_the_patient_goes_on():
 
 
 def test_a_patient_without_any_reference_is_refused():
-    with pytest.raises(
-        DataError, match="expected a seizure with 5 or more valid baseline windows"
-    ):
+    with pytest.raises(DataError, match="expected a seizure with 5 or more valid baseline windows"):
         describe([make_recording(start_s=-4.0)])
 
 
