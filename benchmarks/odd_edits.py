@@ -77,6 +77,19 @@ def noisy(x: Signal) -> None:
     x += 20 * x.std() * np.random.default_rng(0).normal(size=x.shape)
 
 
+def loose(x: Signal) -> None:
+    """White noise of six times the size, for 0.3 s every 2 s."""
+    size, rng = 6 * x.std(), np.random.default_rng(0)
+    for start in range(0, len(x) - 154, 1024):
+        x[start : start + 154] += size * rng.normal(size=154)
+
+
+def stimulated(x: Signal) -> None:
+    """Biphasic pulses at 50 Hz."""
+    x[:-1:10] += 1500
+    x[1::10] -= 1500
+
+
 def clipped(x: Signal) -> None:
     """At the amplifier's rails most of the time."""
     np.clip(20 * x, -400, 400, out=x)

@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.odd_edits import (
     FLAT, Prepare, again, at_wrong_rate, averaged, background, bids, bipolar, clipped, copied,
     cut_to, doubled, fif, files, fill, filtered, first_file, folder_with_damage, gapped, given,
-    halved, headed, linked_in_a_circle, moved_all, noisy, noted, numbered, part, positioned, pulsed,
-    renamed, replaced, replaced_by, resampled, scaled, shuffled, signals, sine, spelled, times,
-    where, with_bipolar, with_noise, with_options, with_scalp, with_table,
+    halved, headed, linked_in_a_circle, loose, moved_all, noisy, noted, numbered, part, positioned,
+    pulsed, renamed, replaced, replaced_by, resampled, scaled, shuffled, signals, sine, spelled,
+    stimulated, times, where, with_bipolar, with_noise, with_options, with_scalp, with_table,
 )  # fmt: skip
 from benchmarks.odd_patient import VICTIM, interrupt, other_seizures, write_all
 
@@ -85,6 +85,15 @@ SIGNALS: dict[str, dict[str, Prepare]] = {
     },
     "gain had been changed": {
         "one contact 8 times as large after onset": files(part(times(8), from_s=0))
+    },
+    "gain or contact were changing": {
+        "a gain that rises eightfold": files(
+            part(lambda x: np.multiply(x, np.linspace(1, 8, len(x)), out=x))
+        ),
+    },
+    "short bursts of noise or pulses": {
+        "noise for 0.3 s every 2 s after onset": files(part(loose, from_s=0)),
+        "stimulation of a contact for 10 s": files(part(stimulated, from_s=0, to_s=10)),
     },
     "precedes the given onset": {
         "a contact is active 6 s before onset": files(part(times(4), from_s=-6))
@@ -350,6 +359,7 @@ LISTS: dict[str, dict[str, Prepare]] = {
         ),
     },
     "look like metres": {"electrodes in metres": positioned(0.001)},
+    "other side than the names": {"left and right exchanged": positioned(-1.0)},
     "mm apart": {"electrodes in cm": positioned(0.1)},
     "RB1|twice|more than": {"electrodes named twice": positioned(extra=["RB1\t0\t0\t0"])},
     "space|coordinate|region": {"electrodes without a space": positioned(space=())},

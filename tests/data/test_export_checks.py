@@ -68,6 +68,30 @@ def test_a_gain_that_changes_at_onset_is_noted():
     ]
 
 
+def test_a_gain_that_drifts_before_onset_is_noted():
+    made = make_recording(channels=6, fs=FS)
+    x = np.random.default_rng(0).normal(size=made.signal.shape).cumsum(axis=1)
+    x -= x.mean(axis=1, keepdims=True)
+    x[4] *= np.linspace(1, 8, x.shape[1])
+    assert any("A5 becomes" in why and "before onset" in why for why in noted(lambda _: x))
+
+
+@pytest.mark.parametrize("kind", ["noise", "pulses"])
+def test_short_bursts_after_onset_are_noted(kind):
+    def loose(x):
+        onset = round(-make_recording(channels=6, fs=FS).start_s * FS)
+        size = 10 * x[4].std()
+        for start in range(onset + 512, onset + 12 * 512, 1024):
+            burst = np.random.default_rng(start).normal(size=154)
+            if kind == "pulses":
+                burst = np.tile([3.0, -3.0, 0, 0, 0, 0, 0, 0, 0, 0], 16)[:154]
+            x[4, start : start + 154] += size * burst
+        return x
+
+    assert [why for why in noted(loose) if "short bursts of noise or pulses" in why]
+    assert not [why for why in noted() if "bursts" in why]
+
+
 def test_constant_contacts_are_no_copies():
     assert noted(lambda x: np.vstack([x[:4], 0 * x[4:]])) == []
 

@@ -366,6 +366,11 @@ def test_onsets_of_one_file_that_are_too_close_are_refused(files):
     assert load_patient(files[:2], Plan(), Given(onsets_s=(40, 41))).recordings, "two files"
 
 
+def test_without_any_contact_left_the_exclusion_is_named(files):
+    with pytest.raises(DataError, match=r"were excluded by the user\. Exclude fewer"):
+        load_patient(files[:1], Plan(), Given(onsets_s=(40,), exclude=CONTACTS))
+
+
 def test_a_channel_to_leave_out_that_nobody_has_is_refused(files):
     given = Given(onsets_s=(40,), exclude=("A2", "A22"))
     with pytest.raises(DataError, match=r"found 'A22'. Did you mean 'A2'\?"):

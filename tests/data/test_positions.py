@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from epilens.core.errors import DataError
 from epilens.data.positions import Positions, place_contacts
 from epilens.testing import make_recording
 
@@ -51,3 +52,22 @@ def test_a_short_electrode_in_millimetres_stays_as_it_is(tmp_path):
     mm, audit = positions(tmp_path, [("A1", 10), ("A2", 13.5), ("A3", 17), ("A4", 20.5)])
     assert mm["A2"] == pytest.approx((13.5, 13.5, 0))
     assert audit == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (
+            ["A1\t10\t10\t10", "A2\t10\t10\t10", "A3\t10\t10\t10", "A4\t10\t10\t10"],
+            "the same within",
+        ),
+        (["A1\t1,5\t2,5\t3,5", "A2\t1,5\t2,5\t7,0"], "not numbers.*decimal point"),
+        (["A1\t1e308\t2\t3", "A2\t1e308\t2\t6"], "more than 10 m away"),
+    ],
+)
+def test_positions_that_cannot_be_used_say_why(tmp_path, rows, why):
+    table = tmp_path / "electrodes.tsv"
+    table.write_text("\n".join(["name\tx\ty\tz", *rows]) + "\n")
+    part = make_recording(channels=["A1", "A2", "A3", "A4"])
+    with pytest.raises(DataError, match=why):
+        place_contacts([part], table, "MNI152NLin2009cAsym")

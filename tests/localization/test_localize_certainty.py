@@ -11,6 +11,7 @@ from new_patients import cohort_cubes, write_edf
 
 from epilens.evaluation.certainty import CoveringSet, learn_certainty
 from epilens.localization.certainty import (
+    _swapped_sides,
     cautions_of,
     seizure_agreement,
     top_share,
@@ -79,3 +80,21 @@ def test_a_file_that_was_cut_off_is_told(tmp_path):
     found = localize([whole, cut], "line-length-change", onsets=(40, 40))
     told = [caution.text for caution in found.certainty.cautions if "header" in caution.text]
     assert told == ["Seizure 2: the length of the file does not match its header. Check the file."]
+
+
+@pytest.mark.parametrize(
+    ("shafts", "x_mm", "is_said"),
+    [
+        (("RA", "RB"), -30.0, True),
+        (("LA", "LB"), 30.0, True),
+        (("RA", "RB"), 30.0, False),
+        (("RA", "RB"), -2.0, False),  # at the midline
+        (("A", "R"), -30.0, False),  # letters, not sides
+    ],
+)
+def test_positions_on_the_other_side_than_the_names_say(shafts, x_mm, is_said):
+    channels = [f"{shaft}{i}" for shaft in shafts for i in range(1, 5)]
+    cautions = list(_swapped_sides(channels, [(x_mm, 0.0, 0.0)] * len(channels)))
+    assert bool(cautions) == is_said
+    assert all("other side than the names say" in caution.text for caution in cautions)
+    assert not list(_swapped_sides(channels, [None] * len(channels)))

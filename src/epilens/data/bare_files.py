@@ -89,6 +89,12 @@ def contacts_in(
             names.append(channel)
             continue
         rows.append(AuditRow.of("channel", note, (*who, shown_label(channel, place))))
+    if not names and unwanted:
+        raise DataError(
+            f"expected contacts to rank, found none: {len(unwanted)} of {len(reader.names)} "
+            "channels were excluded by the user. Exclude fewer.",
+            code="channels-none",
+        )
     if not names:
         raise DataError(
             f"expected contacts (names like A1 or LF 01-Ref), found none among "

@@ -30,6 +30,12 @@ Of 204 contacts of simulated seizures none is within the limits; of the same con
 _GAIN_BANDS_HZ = ((4.0, 8.0), (8.0, 13.0), (13.0, 30.0), (30.0, 55.0), (65.0, 100.0))
 _SILENT_S = 0.25
 """A shorter stretch of equal samples can be chance."""
+_DRIFT_S, _DRIFT_DB, _STEADY_DB = 8.0, 5.0, 4.0
+"""Seconds at the beginning and end of the baseline, least rise beyond the median contact, its
+range over bands."""
+_BURST_S, _BURST_ROUGH, _BURST_SIZE, _BURSTS, _BURST_HZ = 0.1, 1.2, 5.0, 5, 400.0
+"""Length of a piece, steps between samples relative to its size (white noise: √2), its size as a
+multiple of the contact's own before onset and of the median contact's, least number, least rate."""
 _FEW_VALUES = 32
 """Distinct values of the median contact."""
 
@@ -39,6 +45,7 @@ def export_rows(recording: Recording) -> list[AuditRow]:
     # A part of the contacts suffices for what an export does to all of them.
     some = recording.signal[:: max(1, len(recording.signal) // _MOST)]
     texts = [*_copies(recording), *_gain_changes(recording)]
+    texts += [*_gain_drifts(recording), *_noise_bursts(recording)]
     texts += [*_filtered(some, recording.fs), *_coarse(some)]
     silent = [noted_row("run", t, "signal-interrupted", recording.who) for t in _silent(recording)]
     return silent + [noted_row("run", t, "signal-implausible", recording.who) for t in texts]
@@ -76,6 +83,56 @@ def _gain_changes(recording: Recording) -> list[str]:
         "frequency bands, as if its gain had been changed"
         for c in np.flatnonzero(changed)[:_LISTED]
     ]
+
+
+def _gain_drifts(recording: Recording) -> list[str]:
+    """Contacts that grow before onset by the same factor in all bands, as no others do."""
+    onset, width = (round(s * recording.fs) for s in (-recording.start_s, _DRIFT_S))
+    if onset < 2 * width or recording.fs < _GAIN_HZ:
+        return []
+    first, last = (
+        _band_levels(recording.signal[:, start : start + width], recording.fs)
+        for start in (0, onset - width)
+    )
+    rise = last - first
+    rise = rise - np.median(rise, axis=0)
+    drifts = (rise.min(axis=1) > _DRIFT_DB) & (np.ptp(rise, axis=1) < _STEADY_DB)
+    sizes, _ = _pieces_of(recording.signal[:, :width], round(_BURST_S * recording.fs))
+    drifts &= np.median(sizes, axis=1) > 0  # coarse steps can hide the beginning
+    names = short_names(recording.channels)
+    return [
+        f"{names[c]} becomes {10 ** (rise[c].mean() / 20):.1f} times as large before onset in all "
+        "frequency bands, as if its gain or contact were changing"
+        for c in np.flatnonzero(drifts)[:_LISTED]
+    ]
+
+
+def _noise_bursts(recording: Recording) -> list[str]:
+    """Contacts with short and large pieces of almost white noise or pulses after onset."""
+    onset, length = (round(s * recording.fs) for s in (-recording.start_s, _BURST_S))
+    if recording.fs < _BURST_HZ or onset < length or recording.signal.shape[1] < onset + length:
+        return []
+    before, _ = _pieces_of(recording.signal[:, :onset], length)
+    size, rough = _pieces_of(recording.signal[:, onset:], length)
+    own = np.median(before, axis=1, keepdims=True)  # 0: coarse steps hide it
+    usual = np.maximum(own, np.median(size, axis=0))
+    count = ((own > 0) & (rough > _BURST_ROUGH) & (size > _BURST_SIZE * usual)).sum(axis=1)
+    names = short_names(recording.channels)
+    return [
+        f"{names[c]} has {count[c]} short bursts of noise or pulses after onset (0.1 s each), as "
+        "if its contact were loose or stimulated"
+        for c in np.flatnonzero(count >= _BURSTS)[:_LISTED]
+    ]
+
+
+def _pieces_of(
+    part: NDArray[np.float32], length: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Size and roughness of pieces of each contact, (contact, piece)."""
+    pieces = part[:, : part.shape[1] // length * length].reshape(len(part), -1, length)
+    size = pieces.std(axis=-1)
+    steps = np.sqrt((np.diff(pieces, axis=-1) ** 2).mean(axis=-1))
+    return size, steps / np.maximum(size, 1e-9)
 
 
 def _band_levels(part: NDArray[np.float32], fs: float) -> NDArray[np.float64]:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0}
 # No head is larger: beyond this, the stated unit cannot be true.
 _HEAD_MM = 500.0
+_FAR_MM = 10_000.0
+# Contacts that are farther away have no position in any unit.
 _TINY_MM, _SEVERAL = 1.0, 4
 """Several contacts that are all closer than this are given in metres."""
 _CLOSE_MM = 1.0
@@ -83,9 +85,17 @@ def read_positions(
         text = "electrodes.tsv has no columns name, x, y, z; contacts have no positions"
         return Positions(), [noted_row("patient", text, "positions", (patient,))]
     xyz, repeated = _coordinates(table)
+    far = {name for name, at in xyz.items() if np.abs(at).max() > _FAR_MM}
+    xyz = {name: at for name, at in xyz.items() if name not in far}
+    if _are_one_place(xyz):
+        text = "the positions of all contacts are the same within 1 mm, so contacts have none"
+        return Positions(), [noted_row("patient", text, "positions", (patient,))]
     scale, notes = _scale(xyz, str(coordsystem.get("iEEGCoordinateUnits", "")).lower())
     mm = {name: (scale * x, scale * y, scale * z) for name, (x, y, z) in xyz.items()}
     texts = _unreadable(table) + _too_close(mm)
+    if far:
+        contacts = "1 contact is" if len(far) == 1 else f"{len(far)} contacts are"
+        texts.append(f"{contacts} more than 10 m away, and so without a position")
     if repeated:
         texts.append(
             f"{len(repeated)} contacts are listed more than once with different positions and get "
@@ -94,6 +104,13 @@ def read_positions(
     notes += [Note(text, "positions") for text in texts]
     space = known_space(str(coordsystem.get("iEEGCoordinateSystem", "")))
     return Positions(mm, space), [AuditRow.of("patient", n, (patient,), "noted") for n in notes]
+
+
+def _are_one_place(xyz: Mapping[str, Point]) -> bool:
+    """Whether all contacts are at one place, which is not one in metres either."""
+    if len(xyz) < _SEVERAL or np.ptp([*xyz.values()], axis=0).max() >= _TINY_MM:
+        return False
+    return bool(_MM["m"] * np.abs([*xyz.values()]).max() > _HEAD_MM)
 
 
 def _scale(xyz: Mapping[str, Point], unit: str) -> tuple[float, list[Note]]:
@@ -183,6 +200,11 @@ def place_contacts(
 ) -> tuple[tuple[Recording, ...], list[AuditRow]]:
     """The recordings with the positions of a table; names may be spelt differently."""
     positions, rows = read_electrodes(path, space, recordings[0].patient)
+    if not positions.mm and rows:
+        raise DataError(
+            f"{path}: expected positions of contacts, found none: {rows[0].why}. Check the numbers "
+            "(with a decimal point) and their unit."
+        )
     placed = tuple(
         replace(recording, positions=positions.of(recording.channels, respelled=True))
         for recording in recordings

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.core.types import Bools, Floats
+from epilens.data.contacts import Contact, contact_of
 from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.novelty import CohortDistance
 from epilens.evidence.cube import is_reference
@@ -29,6 +30,10 @@ FEW_REFERENCE = 10
 FEW_CONTACTS = 8
 USUAL_UV = (2.0, 1000.0)
 """Standard deviations of intracranial signals between 1 and 150 Hz; a wrong unit lies outside."""
+_SIGNS = {"L": -1, "R": 1}
+_SIDED, _LEAST_SIDED, _MIDDLE_MM = 0.8, 4, 5.0
+"""Fraction of electrodes with a side in the name, and of contacts on the other side; least number
+of contacts; contacts closer to the midline do not count."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ def assess(
             *cautions_of(cube, distances, agreement),
             *_training_seizures(cube, certainty),
             *_odd_amplitudes(evidence),
+            *_swapped_sides(evidence.channels, evidence.positions_mm),
             *(Caution("caution", text) for text in doubts),
             *(Caution("note", text) for text in (*_notes(evidence), *source.notes())),
         ),
@@ -147,6 +153,30 @@ def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> Iterato
     else:
         text = f"{count} of {cube.sizes['seizure']} seizures are in the model's training cohort: "
         yield Caution("caution", text + "the scores are too optimistic.")
+
+
+def _swapped_sides(
+    channels: Sequence[str], positions_mm: Sequence[tuple[float, ...] | None]
+) -> Iterator[Caution]:
+    """Positions that contradict the sides in the names of almost all electrodes.
+
+    Names state sides only if almost all of them begin with L or R.
+    """
+    sides = [(contact_of(name) or Contact("", 0)).shaft[:1].upper() for name in channels]
+    shafts = {contact.shaft.upper() for name in channels if (contact := contact_of(name))}
+    sided = sum(shaft[:1] in _SIGNS for shaft in shafts)
+    agree = [
+        at[0] * _SIGNS[side] > 0
+        for side, at in zip(sides, positions_mm, strict=True)
+        if side in _SIGNS and at is not None and abs(at[0]) > _MIDDLE_MM
+    ]
+    is_stated = sided >= _SIDED * len(shafts) and len(agree) >= _LEAST_SIDED
+    if is_stated and np.mean(agree) < 1 - _SIDED:
+        yield Caution(
+            "caution",
+            "The positions are on the other side than the names say (L: left, R: right). Left and "
+            "right may be exchanged in the table of electrodes: check it before you use a region.",
+        )
 
 
 def _odd_amplitudes(evidence: Evidence) -> Iterator[Caution]:
