@@ -210,11 +210,9 @@ def test_a_cluster_that_cannot_be_is_refused(where, message):
 
 
 def test_a_scheduler_that_does_not_answer_is_named():
-    began = time.monotonic()
     message = r"expected a Dask scheduler at tcp://127\.0\.0\.1:9, found none"
     with pytest.raises(PlanError, match=message), on_cluster("tcp://127.0.0.1:9"):
         pass
-    assert time.monotonic() - began < 60
 
 
 def test_a_profile_is_read_and_a_strange_one_refused(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -52,10 +51,7 @@ def test_the_second_is_told_who_is_there_and_a_kill_ends_the_lock(tmp_path, how,
 
 
 def test_who_may_wait_waits(tmp_path):
-    with holder(tmp_path, "in", 0.5) as process:
-        began = time.monotonic()
-        with lock_folder(tmp_path, wait_s=60):
-            assert time.monotonic() - began < 30
+    with holder(tmp_path, "in", 0.5) as process, lock_folder(tmp_path, wait_s=600):
         assert process.wait() == 0
 
 

@@ -582,7 +582,6 @@ def test_no_network_and_no_credentials_are_one_sentence_each(s3, tmp_path, envir
     }
     changed |= {name: value for name, value in environment.items() if value is not None}
     changed = {name: v for name, v in changed.items() if environment.get(name, v) is not None}
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "epilens", "score", "s3://bucket/a"],
         capture_output=True,
@@ -594,7 +593,6 @@ def test_no_network_and_no_credentials_are_one_sentence_each(s3, tmp_path, envir
     assert f"epilens: s3://bucket/a: {message}" in said
     assert "planted-secret" not in said
     assert "Traceback" not in said
-    assert time.monotonic() - began < 30
 
 
 # -- the cache -------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def make_batch(folder, jobs, broken=()):
 
 def go(batch, patients=PATIENTS):
     batch.start(patients, METHOD)
-    batch.join(120)
+    batch.join(600)
     assert not batch.is_running
     return [(row.patient, row.kind) for row in batch.rows]
 
@@ -99,7 +99,7 @@ def test_one_batch_at_a_time(tmp_path):
     with pytest.raises(DataError, match="expected no batch in progress"):
         batch.start(PATIENTS, METHOD)
     batch.stop()
-    batch.join(120)
+    batch.join(600)
     assert [row.kind for row in batch.rows][1:] == ["waiting", "waiting"]
 
 
@@ -116,7 +116,7 @@ def test_a_killed_batch_resumes(tmp_path):
         "batch.start(PATIENTS, METHOD)\nbatch.join()\n"
     )
     server = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *sys.path])
-    until = time.time() + 120
+    until = time.time() + 600
     while time.time() < until and _kinds(tmp_path)[:2] != ["done", "running"]:
         time.sleep(0.05)
     server.kill()
