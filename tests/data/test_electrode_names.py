@@ -13,7 +13,7 @@ from epilens.data.readers.mne_reader import open_mne
 def contacts(names, kind="eeg"):
     info = mne.create_info(names, 100.0, kind)
     raw = mne.io.RawArray(np.zeros((len(names), 10)), info, verbose="ERROR")
-    kept, rows = contacts_in(open_mne(raw), (), ("sub-01", "seizure-1"))
+    kept, rows = contacts_in(open_mne(raw), {}, ("sub-01", "seizure-1"))
     return kept, {row.channel: row.why for row in rows}
 
 

@@ -125,7 +125,7 @@ def test_the_page_fits_the_screen_and_shows_its_numbers(made, browser, width):
 
 
 def test_what_the_run_lacks_is_listed_with_the_command(made):
-    missing = made.read_text(encoding="utf-8").split("Not in this run")[1]
+    missing = made.read_text(encoding="utf-8").split('<section id="missing">')[1]
     assert "leave-one-center-out" in missing
     assert "--only prq/base" in missing
 

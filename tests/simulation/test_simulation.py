@@ -232,7 +232,7 @@ def test_every_odd_run_is_an_audit_row_with_its_reason(tiny):
         if row["what"] == "seizure"
     }
     assert "expected one event that means a seizure onset" in whys["sub-E01"]
-    assert "expected at least 5 reference windows" in whys["sub-S01"]
+    assert "expected at least 5 baseline windows" in whys["sub-S01"]
     assert "expected at least 5 windows after onset" in whys["sub-N01"]
     assert summary["total"]["seizures_excluded"] == 3
 

@@ -87,10 +87,11 @@ def read_positions(
     xyz, repeated = _coordinates(table)
     far = {name for name, at in xyz.items() if np.abs(at).max() > _FAR_MM}
     xyz = {name: at for name, at in xyz.items() if name not in far}
-    if _are_one_place(xyz):
+    unit = str(coordsystem.get("iEEGCoordinateUnits", "")).lower()
+    if _are_one_place(xyz, unit):
         text = "the positions of all contacts are the same within 1 mm, so contacts have none"
         return Positions(), [noted_row("patient", text, "positions", (patient,))]
-    scale, notes = _scale(xyz, str(coordsystem.get("iEEGCoordinateUnits", "")).lower())
+    scale, notes = _scale(xyz, unit)
     mm = {name: (scale * x, scale * y, scale * z) for name, (x, y, z) in xyz.items()}
     texts = _unreadable(table) + _too_close(mm)
     if far:
@@ -106,11 +107,14 @@ def read_positions(
     return Positions(mm, space), [AuditRow.of("patient", n, (patient,), "noted") for n in notes]
 
 
-def _are_one_place(xyz: Mapping[str, Point]) -> bool:
-    """Whether all contacts are at one place, which is not one in metres either."""
-    if len(xyz) < _SEVERAL or np.ptp([*xyz.values()], axis=0).max() >= _TINY_MM:
+def _are_one_place(xyz: Mapping[str, Point], unit: str) -> bool:
+    """Whether all contacts are at one place in the stated unit, and cannot be in metres."""
+    if len(xyz) < _SEVERAL:
         return False
-    return bool(_MM["m"] * np.abs([*xyz.values()]).max() > _HEAD_MM)
+    largest, spread = np.abs([*xyz.values()]).max(), np.ptp([*xyz.values()], axis=0).max()
+    scale = _MM.get(unit, 1.0)
+    scale = 1.0 if scale * largest > _HEAD_MM else scale
+    return bool(scale * spread < _TINY_MM and _MM["m"] * largest > _HEAD_MM)
 
 
 def _scale(xyz: Mapping[str, Point], unit: str) -> tuple[float, list[Note]]:
