@@ -30,9 +30,9 @@ COMMAND = """
 import sys
 from pathlib import Path
 from epilens.localization import Request
-from epilens.report.localized import run_localize
+from epilens.cli.localize import run_localize
 model, out, *files = sys.argv[1:]
-print(run_localize(Request(files, model, onsets=[60.0] * len(files)), Path(out)))
+print(run_localize(Request(files, model=model, onsets=[60.0] * len(files)), Path(out)))
 """
 
 
@@ -150,7 +150,7 @@ def _timed(call: list[str]) -> tuple[str, float, float]:
 
 def largest_page() -> float:
     """Megabytes of the largest page that was asked for."""
-    from epilens.report.localize import localize
+    from epilens.report.patient_report import localize
 
     parts = [
         make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)

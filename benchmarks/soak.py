@@ -24,6 +24,7 @@ import psutil
 
 from benchmarks.localize import make_model, write_edf
 from benchmarks.timing import row
+from epilens.cli.localize import run_localize
 from epilens.data.bids import read_cohort
 from epilens.data.discovery import cases_of
 from epilens.evaluation.protocol import run
@@ -32,7 +33,6 @@ from epilens.evidence.store import describe_cohort
 from epilens.localization import Request
 from epilens.networks.model import save_model
 from epilens.plan import Plan, Runtime
-from epilens.report.localized import run_localize
 from epilens.review.session import open_session
 from epilens.review.start import make_review
 from epilens.simulation import simulate
@@ -90,7 +90,7 @@ def works_of(place: Path, edf: Path) -> list[Callable[[], object]]:
         run(PLAN, open_cohort(place / "made"), Runtime(out / "runs", 1))
 
     def localize() -> None:
-        request = Request([str(edf)], str(model), onsets=[60.0])
+        request = Request([str(edf)], model=str(model), onsets=[60.0])
         run_localize(request, out / "localized")
 
     return [describe, run_methods, localize]

@@ -35,7 +35,7 @@ from trees import (
 from epilens.core.errors import DataError, EpilensError, PlanError
 from epilens.data.bids import read_bids, read_cohort
 from epilens.data.cohort import cohort_summary
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.plan import Plan
 
 # --- folders ---
@@ -124,7 +124,7 @@ def test_a_tree_that_is_all_interictal_says_so(tmp_path):
     with pytest.raises(DataError, match=sentence):
         read_bids(tmp_path)
     with pytest.raises(DataError, match=sentence):
-        load_patient(tmp_path, Plan(), Given())
+        load_patient(PatientInput(tmp_path), Plan())
 
 
 def test_a_tree_of_other_tasks_is_not_called_interictal(tmp_path):

@@ -11,7 +11,7 @@ from trees import ONSET_S, codes, folder, noise, run_file, whys, write_run, writ
 
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.readers.mne_reader import open_mne
 from epilens.plan import Plan
 
@@ -126,7 +126,7 @@ def test_a_pipe_as_a_recording_is_refused(root, end):
 def test_a_pipe_as_the_only_recording_of_a_new_patient_is_one_sentence(tmp_path):
     os.mkfifo(tmp_path / "a.edf")
     with pytest.raises(DataError, match="expected a file, found a pipe"):
-        load_patient(tmp_path / "a.edf", Plan(), Given(onsets_s=(ONSET_S,)))
+        load_patient(PatientInput(tmp_path / "a.edf", onsets=(ONSET_S,)), Plan())
 
 
 def test_a_pipe_in_the_place_of_participants_is_one_sentence(root):

@@ -21,7 +21,7 @@ from trees import (
 from epilens.core.errors import OnsetError
 from epilens.data.bids import read_bids, survey_cohort
 from epilens.data.duplicates import DuplicateFilter
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
@@ -195,14 +195,14 @@ def test_one_file_twice_with_one_onset_is_asked_about(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
     twice = [tmp_path / "a.edf"] * 2
     with pytest.raises(OnsetError, match=r"^a\.edf: expected seizures 10 s or more apart"):
-        load_patient(twice, Plan(), Given(onsets_s=(40, 40)))
+        load_patient(PatientInput(twice, onsets=(40, 40)), Plan())
 
 
 def test_a_copy_of_a_new_patients_file_is_left_out_once(tmp_path):
     file, copy = tmp_path / "a.edf", tmp_path / "b.edf"
     write_edf(file, noise())
     write_edf(copy, noise(), startdate=date(2001, 2, 3))
-    loaded = load_patient([file, copy], Plan(), Given(onsets_s=(40, 40)))
+    loaded = load_patient(PatientInput([file, copy], onsets=(40, 40)), Plan())
     assert [r.run for r in loaded.recordings] == ["seizure-1"]
     assert loaded.left_out == {"seizure-2": "repeats the signal of seizure-1"}
     assert [row.run for row in loaded.rows if row.what == "seizure"] == ["seizure-2"]
@@ -211,13 +211,13 @@ def test_a_copy_of_a_new_patients_file_is_left_out_once(tmp_path):
 
 def test_one_file_with_two_onsets_is_two_seizures(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
-    loaded = load_patient(tmp_path / "a.edf", Plan(), Given(onsets_s=(35, 45)))
+    loaded = load_patient(PatientInput(tmp_path / "a.edf", onsets=(35, 45)), Plan())
     assert len(loaded.recordings) == 2
     assert not [row for row in loaded.rows if row.what in ("seizure", "run")]
 
 
 def test_recordings_that_are_handed_over_are_compared_too():
     parts = [make_recording(run="run-01"), make_recording(run="run-02")]
-    loaded = load_patient(parts, Plan(), Given())
+    loaded = load_patient(PatientInput(parts), Plan())
     assert [r.run for r in loaded.recordings] == ["run-01"]
-    assert len(load_patient(parts, KEEP, Given()).recordings) == 2
+    assert len(load_patient(PatientInput(parts), KEEP).recordings) == 2

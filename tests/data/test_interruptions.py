@@ -14,7 +14,7 @@ from trees import FS, NAMES, noise, whys, write_run, write_tree
 
 from epilens import read_bids
 from epilens.core.errors import DataError
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.readers.edf_reader import open_edf
 from epilens.data.readers.mne_reader import open_mne
 from epilens.plan import Plan
@@ -45,7 +45,7 @@ def write_interrupted(path: Path, after_s: int, marked_s: float | None = None) -
 
 
 def loaded(path: Path, *onsets_s: float | str):
-    return load_patient(path, Plan(), Given(onsets_s=onsets_s))
+    return load_patient(PatientInput(path, onsets=onsets_s), Plan())
 
 
 def test_a_file_says_where_it_was_interrupted(tmp_path):
@@ -94,7 +94,7 @@ def test_joined_recordings_are_interrupted(tmp_path):
     parts = [mne.io.RawArray(noise(duration_s=60, seed=s) * 1e-6, info) for s in (0, 1)]
     joined = mne.concatenate_raws(parts, verbose="ERROR")
     with pytest.raises(DataError, match=r"found a gap after 60\.0 s"):
-        load_patient(joined, Plan(), Given(onsets_s=(70.0,)))
+        load_patient(PatientInput(joined, onsets=(70.0,)), Plan())
 
 
 def test_onsets_of_a_dataset_are_mapped_through_gaps(tmp_path):
@@ -141,7 +141,7 @@ def test_a_clock_time_outside_the_recording_is_refused(tmp_path):
 def test_a_recording_without_start_time_needs_seconds():
     raw = mne.io.RawArray(noise(duration_s=60) * 1e-6, mne.create_info(list(NAMES), FS, "seeg"))
     with pytest.raises(DataError, match="has no start time"):
-        load_patient([raw], Plan(), Given(onsets_s=("00:00:40",)))
+        load_patient(PatientInput([raw], onsets=("00:00:40",)), Plan())
 
 
 def test_words_are_not_onsets(tmp_path):

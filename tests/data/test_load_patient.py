@@ -12,10 +12,10 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_
 
 from epilens.core.errors import DataError, ModelError, OnsetError
 from epilens.data.discovery import bids_root, patient_code
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.positions import Positions, read_electrodes
 from epilens.plan import Plan
-from epilens.report.localize import localize
+from epilens.report.patient_report import localize
 from epilens.testing import make_cube, make_recording
 
 NOBODY = ("mustermann", "erika", "mrn4711", "dr_who")
@@ -42,7 +42,7 @@ def raw_of(recording, **changes):
 
 
 def test_files_with_onsets(files):
-    loaded = load_patient(files, Plan(), Given(onsets_s=(40, 40, 41)))
+    loaded = load_patient(PatientInput(files, onsets=(40, 40, 41)), Plan())
     assert [r.run for r in loaded.recordings] == ["seizure-1", "seizure-2", "seizure-3"]
     assert [r.onset.onset_s for r in loaded.recordings] == [40, 40, 41]
     assert loaded.recordings[0].channels == CONTACTS
@@ -50,7 +50,7 @@ def test_files_with_onsets(files):
 
 
 def test_one_file_can_hold_several_seizures(files):
-    loaded = load_patient(files[:1], Plan(), Given(onsets_s=(40, 50), patient="P7"))
+    loaded = load_patient(PatientInput(files[:1], onsets=(40, 50), code="P7"), Plan())
     assert [r.onset.onset_s for r in loaded.recordings] == [40, 50]
     assert loaded.recordings[1].patient == "sub-P7"
 
@@ -58,7 +58,7 @@ def test_one_file_can_hold_several_seizures(files):
 def test_onsets_come_from_annotations(tmp_path):
     notes = [(3.0, "A1+A2 OFF"), (40.0, "sz onset"), (70.0, "Erika asleep")]
     files = [write_edf(tmp_path / f"{i}.edf", notes=notes, seed=i) for i in range(2)]
-    loaded = load_patient(files, Plan(), Given())
+    loaded = load_patient(PatientInput(files), Plan())
     assert [r.onset.onset_s for r in loaded.recordings] == [40, 40]
     assert loaded.recordings[0].onset.rule == "onset marker"
 
@@ -66,7 +66,7 @@ def test_onsets_come_from_annotations(tmp_path):
 def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     names = (*CONTACTS[:4], "ECG", "EKG2", "DC01", "Fz", "TRIG")
     file = write_edf(tmp_path / "a.edf", names)
-    loaded = load_patient([file], Plan(), Given(onsets_s=(40,), exclude=("A2",)))
+    loaded = load_patient(PatientInput([file], onsets=(40,), exclude=("A2",)), Plan())
     assert loaded.recordings[0].channels == ("A1", "A3", "A4")
     why = {row.channel: row.why for row in loaded.rows if row.what == "channel"}
     assert why["A2"] == "was excluded by the user"
@@ -78,7 +78,7 @@ def test_files_with_and_without_a_typed_onset(tmp_path):
     typed = write_edf(tmp_path / "a.edf")
     noted = write_edf(tmp_path / "b.edf", seed=1, notes=[(38.0, "seizure onset")])
     pairs = [(typed, 40.0), (typed, 60.0), (noted, None)]
-    loaded = load_patient(pairs, Plan(), Given())
+    loaded = load_patient(PatientInput(pairs), Plan())
     assert [r.onset.onset_s for r in loaded.recordings] == [40.0, 60.0, 38.0]
 
 
@@ -359,36 +359,36 @@ def test_a_bipolar_model_ranks_pairs_on_their_electrode(files):
 
 def test_onsets_of_one_file_that_are_too_close_are_refused(files):
     with pytest.raises(OnsetError, match=r"10 s or more apart in one file, found onsets at 25 and"):
-        load_patient(files[:1], Plan(), Given(onsets_s=(44, 25, 30)))
+        load_patient(PatientInput(files[:1], onsets=(44, 25, 30)), Plan())
     twice = [files[0], files[0]]
     with pytest.raises(OnsetError, match=r"found onsets at 40 and 45 s"):
-        load_patient(twice, Plan(), Given(onsets_s=(40, 45)))
-    assert load_patient(files[:2], Plan(), Given(onsets_s=(40, 41))).recordings, "two files"
+        load_patient(PatientInput(twice, onsets=(40, 45)), Plan())
+    assert load_patient(PatientInput(files[:2], onsets=(40, 41)), Plan()).recordings, "two files"
 
 
 def test_without_any_contact_left_the_exclusion_is_named(files):
     with pytest.raises(DataError, match=r"were excluded by the user\. Exclude fewer"):
-        load_patient(files[:1], Plan(), Given(onsets_s=(40,), exclude=CONTACTS))
+        load_patient(PatientInput(files[:1], onsets=(40,), exclude=CONTACTS), Plan())
 
 
 def test_a_channel_to_leave_out_that_nobody_has_is_refused(files):
-    given = Given(onsets_s=(40,), exclude=("A2", "A22"))
+    given = PatientInput(files[:1], onsets=(40,), exclude=("A2", "A22"))
     with pytest.raises(DataError, match=r"found 'A22'. Did you mean 'A2'\?"):
-        load_patient(files[:1], Plan(), given)
+        load_patient(given, Plan())
     with pytest.raises(DataError, match=r"found 'RZ9'. Names are like 'A1'"):
-        load_patient([make_recording(fs=FS)], Plan(), Given(exclude=("RZ9",)))
+        load_patient(PatientInput([make_recording(fs=FS)], exclude=("RZ9",)), Plan())
 
 
 @pytest.mark.parametrize("typed", ["RA3", "ra03", "RA 3"])
 def test_a_channel_to_leave_out_may_be_typed_as_the_page_calls_it(tmp_path, typed):
     names = ("EEG RA 02-Ref", "EEG RA 03-Ref", "EEG RA 13-Ref")
     file = write_edf(tmp_path / "a.edf", names)
-    loaded = load_patient([file], Plan(), Given(onsets_s=(40,), exclude=(typed,)))
+    loaded = load_patient(PatientInput([file], onsets=(40,), exclude=(typed,)), Plan())
     assert loaded.recordings[0].channels == ("EEG RA 02-Ref", "EEG RA 13-Ref")
 
 
 def test_files_are_numbered_as_they_were_given(files):
-    loaded = load_patient(files[:2], Plan(), Given(onsets_s=(40, 41)))
+    loaded = load_patient(PatientInput(files[:2], onsets=(40, 41)), Plan())
     assert loaded.files == {"seizure-1": 1, "seizure-2": 2}
-    loaded = load_patient(files[:1], Plan(), Given(onsets_s=(30, 45)))
+    loaded = load_patient(PatientInput(files[:1], onsets=(30, 45)), Plan())
     assert loaded.files == {"seizure-1": 1, "seizure-2": 1}

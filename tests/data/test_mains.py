@@ -10,7 +10,7 @@ from trees import FS, codes, noise, whys, write_edf, write_tree
 
 from epilens.data.bids import read_bids
 from epilens.data.channel_measures import mains_of
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.plan import Plan
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "real" / "pt01_run01_raw_m15p1.npz"
@@ -73,7 +73,7 @@ def test_a_tree_that_states_no_mains_is_told_what_was_taken(tmp_path, stated):
 
 def test_a_plain_file_is_told_that_nothing_was_done(tmp_path):
     write_edf(tmp_path / "a.edf", noise())
-    loaded = load_patient(tmp_path / "a.edf", AUTO, Given(onsets_s=(40.0,)))
+    loaded = load_patient(PatientInput(tmp_path / "a.edf", onsets=(40.0,)), AUTO)
     assert loaded.recordings[0].mains_hz is None
     assert NOTHING in [row.why for row in loaded.rows]
 

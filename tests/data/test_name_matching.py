@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from epilens.data.audit import AuditRow
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.read_seizures import NameMatcher
 from epilens.plan import Plan
 from epilens.testing import make_recording
@@ -57,7 +57,7 @@ def test_electrodes_that_differ_in_capitals_alone_are_not_confused():
 def test_a_patient_keeps_its_number_of_contacts():
     first = make_recording(run="run-1", channels=FIRST, seed=1)
     second = make_recording(run="run-2", channels=("RB 1", "RB 2", "RC 1", "RC 2"), seed=2)
-    loaded = load_patient([first, second], Plan(), Given())
+    loaded = load_patient(PatientInput([first, second]), Plan())
     assert [recording.channels for recording in loaded.recordings] == [FIRST, FIRST]
     np.testing.assert_array_equal(loaded.recordings[1].signal, second.signal)
     assert replace(loaded.recordings[1], channels=second.channels).is_ez == second.is_ez

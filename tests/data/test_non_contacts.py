@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import FS, noise, write_edf
 
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.non_contacts import ALONE, SCALP, UNUSED, not_contacts
 from epilens.plan import Plan
 
@@ -105,7 +105,7 @@ def test_any_names_are_taken(names):
 def test_a_plain_file_is_read_without_them_and_each_is_an_audit_row(tmp_path):
     names = [*shaft("A", 6), *shaft("B", 6), "F3", "F4", "Cz", "C65", "C66", "RQ1"]
     write_edf(tmp_path / "a.edf", noise(len(names)), names=names)
-    loaded = load_patient(tmp_path / "a.edf", Plan(), Given(onsets_s=(40.0,)))
+    loaded = load_patient(PatientInput(tmp_path / "a.edf", onsets=(40.0,)), Plan())
     assert loaded.recordings[0].channels == (*shaft("A", 6), *shaft("B", 6))
     assert {(row.channel, row.why) for row in loaded.rows if row.what == "channel"} == {
         ("F3", SCALP),
@@ -121,7 +121,7 @@ def test_a_type_that_only_contacts_have_says_more_than_a_name():
     names = ["Fz1", "F3", "F4", *shaft("A", 6)]
     info = mne.create_info([*names, "Cz"], FS, ["seeg"] * len(names) + ["eeg"], verbose="ERROR")
     raw = mne.io.RawArray(noise(len(names) + 1) * 1e-6, info, verbose="ERROR")
-    [recording] = load_patient([raw], Plan(), Given(onsets_s=(40.0,))).recordings
+    [recording] = load_patient(PatientInput([raw], onsets=(40.0,)), Plan()).recordings
     assert recording.channels == tuple(names)
 
 

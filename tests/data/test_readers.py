@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from dataclasses import replace
 
 import mne
 import numpy as np
@@ -14,7 +15,7 @@ from trees import FS, NAMES, edit, noise, run_file, write_brainvision, write_edf
 from epilens.core.errors import DataError
 from epilens.data.chunked_reader import open_contacts
 from epilens.data.discovery import cases_of, recordings_in
-from epilens.data.load_patient import Given, load_patient
+from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.readers import open_reader
 from epilens.data.readers.edf_reader import EdfReader
 from epilens.data.readers.formats import files_of, header_of
@@ -23,7 +24,7 @@ from epilens.data.readers.protocol import is_voltage, plain_unit
 from epilens.plan import Plan
 from epilens.review.signals import open_file
 
-AT_40 = Given(onsets_s=(40.0,))
+AT_40 = PatientInput((), onsets=(40.0,))
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_pipe_is_refused_at_once_by_the_review_and_by_localize(tmp_path, name)
     for work in (
         lambda: open_file(case.files[0]),
         lambda: open_reader(tmp_path / name),
-        lambda: load_patient(tmp_path / name, Plan(), AT_40),
+        lambda: load_patient(replace(AT_40, patient=tmp_path / name), Plan()),
     ):
         error = within(10, work)
         assert isinstance(error, DataError)
@@ -111,7 +112,7 @@ def test_any_file_of_brainvision_means_its_header_everywhere(tmp_path, suffix):
     (case,) = cases_of([part], "P1")
     assert case.files[0].shown == "x.vhdr"
     assert recordings_in([part, tmp_path / "x.vhdr"]) == [tmp_path / "x.vhdr"]
-    [recording] = load_patient(part, Plan(), AT_40).recordings
+    [recording] = load_patient(replace(AT_40, patient=part), Plan()).recordings
     assert sorted(open_contacts(part).channels) == sorted(recording.channels)
     assert sorted(open_file(case.files[0]).contacts) == sorted(recording.channels)
 
@@ -134,7 +135,7 @@ def test_stimulator_electrodes_of_a_dataset_are_contacts_nowhere(tmp_path):
     text = table.read_text(encoding="utf-8").replace("SEEG", "DBS", 1)
     table.write_text(text, encoding="utf-8")
     path = run_file(root, "ieeg.edf")
-    [recording] = load_patient(path, Plan(), Given()).recordings
+    [recording] = load_patient(PatientInput(path), Plan()).recordings
     (case,) = cases_of([path])
     opened = open_file(case.files[0])
     assert sorted(opened.contacts) == sorted(recording.channels)
@@ -148,7 +149,7 @@ def test_types_of_an_object_count_for_the_review_as_for_localize(tmp_path):
     signal = np.concatenate([noise(), noise(2)]) * 1e-6
     path = tmp_path / "x_raw.fif"
     mne.io.RawArray(signal, info, verbose="ERROR").save(path, verbose="ERROR")
-    [recording] = load_patient(path, Plan(), AT_40).recordings
+    [recording] = load_patient(replace(AT_40, patient=path), Plan()).recordings
     (case,) = cases_of([path], "P1")
     opened = open_file(case.files[0])
     assert isinstance(opened.reader, MneReader)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from localized_patients import HOSTILE, NAMES, hostile, largest, usual
 
+from epilens.cli.localize import read_onset_list, read_resection, run_localize, split_names
 from epilens.core.errors import DataError, OnsetError
 from epilens.evidence.signals import signal_of
 from epilens.io.delimited import to_tsv
@@ -25,7 +26,6 @@ from epilens.localization.certainty import Caution
 from epilens.report import payload, traces
 from epilens.report.bids_text import cell
 from epilens.report.derivative import as_tsv, sidecar, write_derivative
-from epilens.report.localized import read_onset_list, read_resection, run_localize, split_names
 from epilens.report.markup import as_data
 from epilens.report.page import page, write_report
 
@@ -287,7 +287,11 @@ def test_the_command_writes_page_and_table(tmp_path, capfd):
 
     files = [write_edf(tmp_path / f"Mustermann{i}.edf", CONTACTS, i) for i in range(2)]
     request = Request(
-        files, "line-length-change", read_onset_list(["40 40"]), code="P1", resected="A1,A2"
+        files,
+        model="line-length-change",
+        onsets=read_onset_list(["40 40"]),
+        code="P1",
+        resected="A1,A2",
     )
     written = run_localize(request, tmp_path / "out")
     assert written == tmp_path / "out" / "sub-P1.html"

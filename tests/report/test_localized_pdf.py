@@ -9,11 +9,11 @@ from functools import cache
 import pytest
 from localized_patients import hostile, usual
 
+from epilens.cli import localize as verb
 from epilens.data.positions import Positions
-from epilens.report import localized as verb
 from epilens.report import page as on_paper
-from epilens.report.localize import localize
 from epilens.report.page import page, write_report
+from epilens.report.patient_report import localize
 from epilens.testing import make_recording
 
 chromium = pytest.mark.skipif(

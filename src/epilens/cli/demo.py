@@ -32,8 +32,8 @@ from epilens.networks.model import open_model, save_model
 from epilens.plan import SHAFT, Plan, Runtime
 from epilens.report.cohort import print_cohort
 from epilens.report.figures import evidence_figure, save_png
-from epilens.report.localize import localize
 from epilens.report.page import write_report
+from epilens.report.patient_report import localize
 from epilens.report.reproduction import reproduce
 from epilens.report.scores import print_scores
 from epilens.simulation import simulate, simulation_facts

@@ -123,11 +123,7 @@ def localize(
     from epilens.core.console import announce
 
     announce("localizing: starting")  # before packages that take a second to import
-    from epilens.core.errors import DataError
-    from epilens.io.remote import writable
-    from epilens.io.urls import join
-    from epilens.localization import Request
-    from epilens.report.localized import (
+    from epilens.cli.localize import (
         marked_recordings,
         read_onset_list,
         read_resection,
@@ -135,6 +131,10 @@ def localize(
         split_names,
         split_source,
     )
+    from epilens.core.errors import DataError
+    from epilens.io.remote import writable
+    from epilens.io.urls import join
+    from epilens.localization import Request
 
     source, recordings = split_source(given)
     if onsets and onset:
@@ -260,9 +260,9 @@ def review(
     Prints an address that works on this computer only. Ctrl-C stops the server. Your recordings are
     not changed. Research use only, not for diagnosis.
     """
+    from epilens.cli.localize import read_resection
     from epilens.data.discovery import cases_of
     from epilens.localization.run_spec import PatientFacts
-    from epilens.report.localized import read_resection
     from epilens.review.session import open_session
     from epilens.review.start import serve
 

@@ -39,22 +39,35 @@ UNREADABLE = Note("could not be read (the command line shows the reason)", "file
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the user says about a patient in addition to its recordings."""
+class PatientInput:
+    """The seizures of one patient, and what the user says in addition to the files."""
 
-    onsets_s: tuple[float | str | None, ...] = ()
+    patient: Any
+    """A path, `mne.io.Raw` or Recording, or a sequence of them; (path or Raw, onset) pairs too.
+
+    A path is a recording, a run or a patient's folder in a BIDS tree, or such a tree. An onset of
+    None is looked for in the file; a file in two pairs has two seizures.
+    """
+    onsets: Sequence[float | str | None] = ()
     """Seconds from the start of each file, or clock times, in the order of the files; None: what
     the file says."""
-    electrodes: Path | None = None
+    electrodes: str | Path | None = None
     """Positions of the contacts: electrodes.tsv, or a file of another tool."""
     space: str = ""
     """Coordinate system of the electrodes; empty: what coordsystem.json next to them says."""
-    patient: str = ""
+    code: str = ""
     """Code of the patient: letters and digits."""
     exclude: Exclusions = ()
     """Channels that are not contacts or should not count; a mapping also says why."""
-    keep: tuple[str, ...] = ()
+    keep: Sequence[str] = ()
     """Channels that count whatever the checks of their signal say."""
+
+    @property
+    def recordings(self) -> list[Any]:
+        """What was given, as a list of one or more recordings."""
+        given = self.patient
+        single = isinstance(given, str | Path | Recording) or hasattr(given, "get_data")
+        return [given] if single else list(given)
 
 
 @dataclass
@@ -82,24 +95,13 @@ class LoadedPatient:
         self.problems.append(f"{attempt.title} is left out: {problem}")
 
 
-def load_patient(
-    patient: Any, plan: Plan, given: Given, tick: Progress | None = None
-) -> LoadedPatient:
-    """The seizures of one patient.
+def load_patient(given: PatientInput, plan: Plan, tick: Progress | None = None) -> LoadedPatient:
+    """Read the seizures of one patient.
 
-    Parameters
-    ----------
-    patient : path, Raw or Recording, or a sequence of them; (path or Raw, onset) pairs too
-        A path is a recording, a run or a patient's folder in a BIDS tree, or such a tree. An onset
-        of None is looked for in the file; a file in two pairs has two seizures.
-    plan : Plan
-        Interval, montage, quality checks, whether a repeated recording counts once.
-    given : Given
-        Onsets, positions, the patient's code, channels to leave out.
+    The plan has the interval, the montage, the quality checks, and whether a repeated recording
+    counts once.
     """
-    tick = Progress.of(tick)
-    single = isinstance(patient, str | Path | Recording) or hasattr(patient, "get_data")
-    items = [patient] if single else list(patient)
+    items = given.recordings
     if not items:
         raise DataError("recordings: expected seizures of one patient, found none. Name the files.")
     loaded = LoadedPatient()
@@ -107,18 +109,18 @@ def load_patient(
         loaded.patient = items[0].patient
         pending = [_pending(item, given) for item in items]
     else:
-        sources = sources_of(items, given.onsets_s)
+        sources = sources_of(items, given.onsets)
         root = common_root(sources)
         if root is None:
             pending = _from_plain(sources, given, loaded)
         else:
             pending = _from_bids(BidsTree(root), sources, plan, given, loaded)
     channels: dict[str, None] = {}
-    announced = _announced(pending, tick)
+    announced = _announced(pending, Progress.of(tick))
     for attempt in read_or_audit(announced, plan, public=_public_reason, keep=given.keep):
         channels |= dict.fromkeys(attempt.channels)
         loaded.add(attempt)
-    for option, names in (("--exclude", tuple(given.exclude)), ("--keep", given.keep)):
+    for option, names in (("--exclude", tuple(given.exclude)), ("--keep", tuple(given.keep))):
         check_meant(option, names if channels else (), tuple(channels))
     if not loaded.recordings:
         problem = (loaded.problems or ["Is the run ictal?"])[0]
@@ -126,7 +128,7 @@ def load_patient(
             f"{loaded.patient}: expected a seizure that can be used, found none. {problem}"
         )
     if given.electrodes is not None:
-        placed, rows = place_contacts(loaded.recordings, given.electrodes, given.space)
+        placed, rows = place_contacts(loaded.recordings, Path(given.electrodes), given.space)
         loaded.recordings, loaded.rows = list(placed), loaded.rows + rows
     return loaded
 
@@ -144,7 +146,7 @@ def _public_reason(error: DataError) -> Reason:
 
 
 def _from_plain(
-    sources: Sequence[SourceOnset], given: Given, loaded: LoadedPatient
+    sources: Sequence[SourceOnset], given: PatientInput, loaded: LoadedPatient
 ) -> list[Pending]:
     for source, _ in sources:
         if isinstance(source, Path) and source.is_dir() and source.suffix != ".mefd":
@@ -152,7 +154,7 @@ def _from_plain(
                 f"{source}: expected a recording or a BIDS dataset, found a folder without "
                 "dataset_description.json above it. Name the files inside."
             )
-    loaded.patient = patient_code(given.patient or "patient")
+    loaded.patient = patient_code(given.code or "patient")
     pending, files = [], list(dict.fromkeys(_identity(source) for source, _ in sources))
     for number, (source, onset) in enumerate(sources, start=1):
         who = (loaded.patient, name := f"seizure-{number}")
@@ -171,7 +173,7 @@ def _from_bids(
     tree: BidsTree,
     sources: Sequence[SourceOnset],
     plan: Plan,
-    given: Given,
+    given: PatientInput,
     loaded: LoadedPatient,
 ) -> list[Pending]:
     """The ictal runs of one patient: those that are named, or all of them."""
@@ -180,7 +182,7 @@ def _from_bids(
     named = {_stem(path) for path in paths if path.name.startswith("sub-") and path.suffix}
     below = [part for path in paths for part in real_place(path).relative_to(tree.root).parts]
     names = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
-    names |= {with_prefix(given.patient, "sub-")} if given.patient else set()
+    names |= {with_prefix(given.code, "sub-")} if given.code else set()
     typed = _typed_onsets(sources)
     first = None if typed is None else {run: onsets[0] for run, onsets in typed.items()}
     patient, loaded.rows = scan_patient(tree, names, plan, first)
@@ -221,7 +223,7 @@ def _typed_onsets(
     return onsets or None
 
 
-def _pending(run: SeizureRun | Recording, given: Given) -> Pending:
+def _pending(run: SeizureRun | Recording, given: PatientInput) -> Pending:
     return Pending(run.who, partial(_without, run, with_reasons(given.exclude)))
 
 

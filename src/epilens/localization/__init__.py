@@ -2,7 +2,7 @@
 
 From a `Request`, `prepare` reads and describes the patient; `sources` score it; `certainty`,
 `timing`, `narrative`, `caveats` and `compare` describe the result; `result` puts it together.
-The public function `epilens.localize` is in `report.localize`: it returns a result with a page.
+The public function `epilens.localize` returns a result with a page: see `report.patient_report`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from epilens.data.exclusions import Exclusions
+from epilens.data.load_patient import PatientInput
 
 if TYPE_CHECKING:
     from epilens.localization.sources import Source
@@ -30,17 +30,10 @@ DEFAULT_COMPARED = ("line-length-spread", "epileptogenicity-index")
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(PatientInput):
     """What to localize, and how; the fields are the parameters of `epilens.localize`."""
 
-    patient: Any
     model: Model | Source | str | Path | None = None
-    onsets: Sequence[float | str] = ()
-    electrodes: str | Path | None = None
-    space: str = ""
-    code: str = ""
-    exclude: Exclusions = ()
-    keep: Sequence[str] = ()
     plan: Plan | None = None
     resected: str | Collection[str] | None = None
     compare: Sequence[Model | Source | str | Path] = ()

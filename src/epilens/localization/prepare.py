@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from epilens.core.progress import Progress
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
-from epilens.data.load_patient import Given, LoadedPatient, load_patient
+from epilens.data.load_patient import LoadedPatient, load_patient
 from epilens.data.onset_finder import OnsetCandidate, propose_onsets
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import has_features
@@ -109,15 +108,7 @@ def prepare_evidence(
         tick("reading", 2)
         return _evidence(_tidy(cube), LoadedPatient(), request, source)
     tick("reading", 0)
-    given = Given(
-        onsets_s=tuple(request.onsets),
-        electrodes=None if request.electrodes is None else Path(request.electrodes),
-        space=request.space,
-        patient=request.code,
-        exclude=request.exclude,
-        keep=tuple(request.keep),
-    )
-    loaded = load_patient(request.patient, source.plan, given, tick)
+    loaded = load_patient(request, source.plan, tick)
     tick("describing", 1)
     _check_common(loaded.recordings)
     whole, rows = _describe(loaded.recordings, source.plan, stores)

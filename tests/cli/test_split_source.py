@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from epilens.cli.localize import split_names, split_source
 from epilens.core.errors import DataError
-from epilens.report.localized import split_names, split_source
 
 
 def test_a_method_or_a_model_comes_first(tmp_path):

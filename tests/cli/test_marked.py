@@ -6,11 +6,11 @@ import pytest
 from patients_to_run import METHOD, case, plain_files
 from trees import epilens, write_tree
 
+from epilens.cli.localize import digests, marked_recordings, split_names
 from epilens.core.errors import DataError
 from epilens.data.discovery import cases_of
 from epilens.localization import Request
 from epilens.localization.run_spec import PatientFacts, make_run_spec
-from epilens.report.localized import digests, marked_recordings, split_names
 from epilens.review.mark_store import MarkStore
 from epilens.review.session import open_session
 

@@ -7,9 +7,9 @@ import shutil
 import pytest
 from new_patients import the_files
 
+from epilens.cli.localize import UNNAMED, run_localize
 from epilens.core.errors import DataError
 from epilens.localization import Request
-from epilens.report.localized import UNNAMED, run_localize
 
 
 def ask(files, out, code="", onset=40.0):
