@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import butter, sosfiltfilt
 
 from epilens.data.export_checks import export_rows
-from epilens.localization.data_doubts import data_doubts
+from epilens.localization.data_cautions import data_cautions
 from epilens.testing import make_recording
 
 FS = 512.0
@@ -105,6 +105,6 @@ def test_constant_contacts_are_no_copies():
     ],
 )
 def test_doubts_about_the_kind_of_channels(channels, text):
-    doubts = data_doubts((), channels, ["run-01"], np.ones((1, len(channels)), bool))
-    assert len(doubts) == bool(text)
-    assert not doubts or doubts[0].startswith(text)
+    cautions = data_cautions((), channels, ["run-01"], np.ones((1, len(channels)), bool))
+    assert len(cautions) == bool(text)
+    assert not cautions or cautions[0].startswith(text)

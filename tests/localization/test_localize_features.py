@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from epilens.evidence.contact_features import MEASURES, SUMMARIES, WORDS
-from epilens.localization.data_doubts import feature_cautions
+from epilens.localization.data_cautions import feature_cautions
 from epilens.localization.narrative import describe_features
 from epilens.networks.predictor import Explanation
 from epilens.testing import make_patient

@@ -10,8 +10,8 @@ import pytest
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe
 from epilens.evidence.signals import make_signals
-from epilens.localization.caveats import disagrees, implausible
 from epilens.localization.compare import compare_with
+from epilens.localization.plausibility import disagrees, implausible
 from epilens.localization.timing import time_evidence
 from epilens.plan import Plan
 from epilens.report.patient_report import localize
@@ -47,15 +47,15 @@ def test_a_plausible_ranking_has_no_doubts_and_a_reversed_one_has():
     others = [compare_with(name, name, right, right, 5) for name in ("first", "second")]
     assert implausible(right, others, timing, shown) == []
     others = [replace(other, correlation=-1.0) for other in others]
-    (doubt,) = implausible(wrong, others, timing, shown)
-    assert doubt.startswith("Check this ranking: it disagrees with first (rank correlation -1.00)")
+    (reason,) = implausible(wrong, others, timing, shown)
+    assert reason.startswith("Check this ranking: it disagrees with first (rank correlation -1.00)")
     # One score that agrees is enough.
     assert (
         implausible(wrong, [*others, compare_with("c", "c", wrong, wrong, 5)], timing, shown) == []
     )
     still = replace(timing, deviates=np.zeros_like(timing.deviates))
-    (doubt,) = implausible(right, [], still, shown)
-    assert "in 100% of the seizures none of its top 5 contacts leaves" in doubt
+    (reason,) = implausible(right, [], still, shown)
+    assert "in 100% of the seizures none of its top 5 contacts leaves" in reason
 
 
 def test_the_page_says_it_first_and_shows_both_rankings():

@@ -1,7 +1,8 @@
 """Localize a new patient: ranked contacts, why, how certain, when; by a Model or without training.
 
-From a `Request`, `prepare` reads and describes the patient; `sources` score it; `certainty`,
-`timing`, `narrative`, `caveats` and `compare` describe the result; `result` puts it together.
+From a `Request`, `prepare` reads and describes the patient, and `sources` score it. `certainty`,
+`timing`, `narrative`, `summary`, `plausibility` and `compare` describe the result; `result` puts it
+together. A caution is about this patient's recordings, a caveat about the ranking in general.
 The public function `epilens.localize` returns a result with a page: see `report.patient_report`.
 """
 

@@ -72,9 +72,12 @@ def assess(
     distances: tuple[CohortDistance, ...] = ()
     if certainty is not None:
         distances = certainty.distances(cube, p_nez, source.threshold or 0.0)
-    doubts = [*evidence.doubts, *(text for s in (source, *others) for text in s.doubts(cube))]
+    texts = [
+        *evidence.data_cautions,
+        *(text for s in (source, *others) for text in s.cautions(cube)),
+    ]
     if evidence.left_out:
-        doubts.insert(0, f"{describe_used(evidence)}. The list of seizures gives the reasons.")
+        texts.insert(0, f"{describe_used(evidence)}. The list of seizures gives the reasons.")
     return PatientCertainty(
         probability=None if certainty is None else certainty.calibration.probability(p_nez),
         sets=tuple((s, s.holds(p_nez)) for s in (() if certainty is None else certainty.sets)),
@@ -85,7 +88,7 @@ def assess(
             *_training_seizures(cube, certainty),
             *_odd_amplitudes(evidence),
             *_swapped_sides(evidence.channels, evidence.positions_mm),
-            *(Caution("caution", text) for text in doubts),
+            *(Caution("caution", text) for text in texts),
             *(Caution("note", text) for text in (*_notes(evidence), *source.notes())),
         ),
     )

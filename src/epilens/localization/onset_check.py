@@ -45,7 +45,7 @@ def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
 
 
 def _weak_annotation(facts: SeizureFacts) -> list[str]:
-    """A sentence if the annotation doubts the onset, or is about what the patient did."""
+    """A sentence if the annotation questions the onset, or is about what the patient did."""
     if "(uncertain" in facts.onset:
         return ["Its annotation is uncertain."]
     if "(clinical onset)" in facts.onset:

@@ -24,7 +24,7 @@ from epilens.evidence.seizures import fill
 from epilens.evidence.signals import has_signals, without_signals
 from epilens.evidence.store import STORES
 from epilens.localization import Request
-from epilens.localization.data_doubts import data_doubts
+from epilens.localization.data_cautions import data_cautions
 from epilens.localization.run_metadata import (
     SeizureFacts,
     analysis_settings,
@@ -59,7 +59,7 @@ class Evidence:
     """Why seizures were excluded, in full: for the user who has the files, never for the page."""
     proposed: Mapping[str, tuple[OnsetCandidate, ...]] = field(default_factory=dict, kw_only=True)
     """Onsets that the signal of each seizure proposes; without an entry: not looked for."""
-    doubts: tuple[str, ...] = field(default=(), kw_only=True)
+    data_cautions: tuple[str, ...] = field(default=(), kw_only=True)
     """Why recordings or contacts cannot be trusted in full."""
 
     @property
@@ -191,6 +191,7 @@ def _evidence(
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
     dropped, quality = _channels_left_out(loaded.rows, channels)
+    shown = cube["valid"].any("window").values
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
@@ -202,7 +203,7 @@ def _evidence(
         quality=quality,
         problems=tuple(loaded.problems),
         proposed=proposed_onsets(loaded.recordings),
-        doubts=data_doubts(loaded.rows, channels, seizures, cube["valid"].any("window").values),
+        data_cautions=data_cautions(loaded.rows, channels, seizures, shown),
     )
 
 

@@ -18,7 +18,7 @@ from epilens.core.types import Floats
 from epilens.data.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import ATLASES, Anatomy, find_regions
-from epilens.localization.caveats import caveats, check_plausibility, summarize
+from epilens.localization.caveats import caveats
 from epilens.localization.certainty import Caution, PatientCertainty, assess
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
@@ -35,8 +35,10 @@ from epilens.localization.fallback import is_ranking, score_patient
 from epilens.localization.maps import TimeMap, time_maps
 from epilens.localization.narrative import describe_contacts
 from epilens.localization.onset_check import question_onsets
+from epilens.localization.plausibility import check_plausibility
 from epilens.localization.prepare import Evidence, prepare_evidence
 from epilens.localization.sources import MethodSource, Scores, Source, open_source
+from epilens.localization.summary import summarize
 from epilens.localization.timing import Timing, time_evidence
 from epilens.networks.predictor import Explanation
 
@@ -191,7 +193,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
         if not (unused and other.name == source.name)
         and (is_ranking(other_p_nez := other.score(evidence.whole).p_nez) or request.compare)
     ]
-    doubts, added = check_plausibility(source, evidence, p_nez, timing, compared)
+    implausible, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)
     return Localization(
         **vars(evidence),
@@ -202,12 +204,12 @@ def assemble(request: Request, tick: Progress) -> Localization:
         k=k,
         why=why,
         words=describe_contacts(scores, timing, evidence.shown, why, k),
-        caveats=(*doubts, *caveats(source, certainty, cut)),
+        caveats=(*implausible, *caveats(source, certainty, cut)),
         resection=cut,
         comparisons=(*compared, *added),
         maps=time_maps((source, *others), evidence.whole),
         questioned_onsets=len(questioned),
-        is_implausible=bool(doubts),
+        is_implausible=bool(implausible),
     )
 
 

@@ -16,7 +16,7 @@ from epilens.evaluation.certainty import Certainty
 from epilens.evidence.contact_features import check_features, has_features
 from epilens.evidence.cube import blind
 from epilens.evidence.released_descriptors import which_descriptors
-from epilens.localization.data_doubts import feature_cautions
+from epilens.localization.data_cautions import feature_cautions
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.card import (
     describe_certainty,
@@ -112,7 +112,7 @@ class ModelSource:
             *(("note", str(note)) for note in about.get("notes", [])),
         ]
 
-    def doubts(self, cube: xr.Dataset) -> list[str]:
+    def cautions(self, cube: xr.Dataset) -> list[str]:
         """Reasons to distrust scores of this cube: evidence that the model was not trained on."""
         if self.store == "features":
             return feature_cautions(cube) if has_features(cube) else []
@@ -180,7 +180,7 @@ class MethodSource:
             ("plan", self.plan.digest),
         ]
 
-    def doubts(self, cube: xr.Dataset) -> list[str]:
+    def cautions(self, cube: xr.Dataset) -> list[str]:
         """None: it was not trained."""
         return []
 

@@ -1,4 +1,4 @@
-"""Doubts about the recordings themselves, from the audit: for the page, its JSON and the terminal.
+"""Cautions about the recordings, from the audit: for the page, its JSON and the terminal.
 
 The audit has a row for everything that was excluded or is unusual; here the rows that can change a
 ranking become a few sentences.
@@ -29,7 +29,7 @@ _FEW = 10
 """Contacts below which comparisons between contacts mean little."""
 
 
-def data_doubts(
+def data_cautions(
     rows: Sequence[AuditRow], channels: Sequence[str], seizures: Sequence[str], shown: Bools
 ) -> tuple[str, ...]:
     """Sentences about recordings that cannot be trusted in full; no text of a file enters.
