@@ -19,7 +19,7 @@ from epilens.data.bids import read_bids
 from epilens.data.cohort import cohort_summary
 from epilens.simulation import simulate
 from epilens.simulation.anatomy import DEPTHS, SEEG_SPACING_MM
-from epilens.simulation.files import spell
+from epilens.simulation.contact_names import spell
 from epilens.simulation.implant import make_implant
 from epilens.simulation.patients import make_patients
 from epilens.simulation.shapes import SHAPES, share_out

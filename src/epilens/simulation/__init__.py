@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from epilens.compute.local import map_jobs
 from epilens.core.errors import DataError
@@ -41,12 +41,12 @@ def simulate(
     if seed < 0:
         raise DataError(f"simulate: expected a seed of 0 or more, found {seed}.")
     with replace_folder(out, KIND) as partial:
-        work: list[tuple[Path, SimulatedPatient, SimulatedRun]] = []
+        work: list[_RunToWrite] = []
         for index, center in enumerate(centers):
             patients = make_patients(center, index, seed)
             folder = partial / center.name.lower()
             write_center(folder, center, patients)
-            work += [(folder, patient, run) for patient in patients for run in patient.runs]
+            work += [_RunToWrite(folder, p, run) for p in patients for run in p.runs]
         _write_all(work, jobs, Progress.of(tick))
         facts = json.dumps(simulation_facts(shape, seed))
         (partial / "simulation.json").write_text(facts + "\n")
@@ -58,19 +58,28 @@ def simulation_facts(shape: str, seed: int) -> dict[str, str | int]:
     return {"shape": shape, "seed": seed, "version": VERSION}
 
 
-def _write_all(work: list[Any], jobs: int, tick: Progress) -> None:
+class _RunToWrite(NamedTuple):
+    """A run, its patient, and the folder of the center's dataset."""
+
+    folder: Path
+    patient: SimulatedPatient
+    run: SimulatedRun
+
+
+def _write_all(work: list[_RunToWrite], jobs: int, tick: Progress) -> None:
+    """Write the runs; the largest first, so that no process is left with one at the end."""
     tick.expect(len(work))
-    # The slowest files first, so that no process is left with one at the end.
-    work = sorted(work, key=lambda item: -item[2].fs * len(item[1].implant.names))
-    for (_, patient, _), _ in map_jobs(_write_one, work, jobs):
-        tick(patient.name)
+    work = sorted(work, key=lambda item: -item.run.fs * len(item.patient.implant.names))
+    for item, _ in map_jobs(_write_one, work, jobs):
+        tick(item.patient.name)
 
 
-def _write_one(item: Any) -> None:
-    write_run(*item)
+def _write_one(item: _RunToWrite) -> None:
+    write_run(item.folder, item.patient, item.run)
 
 
 def _check_target(out: Path) -> None:
+    """Refuse a folder that has files in it, or that cannot be created."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(
             f"simulate: expected {out} to be absent or an empty folder, found something there. "

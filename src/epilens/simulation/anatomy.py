@@ -1,8 +1,8 @@
 """Where electrodes go: named targets on the coordinates of the MNI template, right hemisphere.
 
 Depth electrodes run from an entry on the lateral surface to a deep target; grids and strips lie on
-an ellipsoid of the size and place of the brain. Points are typical of presurgical implants, to the
-nearest few millimetres, so that the name of an electrode, its side and its place agree.
+an ellipsoid of the size and position of the brain. Points are typical of presurgical implants, to
+the nearest few millimetres, so that the name of an electrode, its side and its position agree.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ Lobe = Literal["mesial temporal", "lateral temporal", "frontal", "insular", "par
 Point = tuple[float, float, float]
 
 CENTER_MM = np.array([0.0, -18.0, 10.0])
+"""Middle of the ellipsoid that stands for the surface of the brain, MNI coordinates in mm."""
 AXES_MM = np.array([66.0, 86.0, 62.0])
+"""Half axes of that ellipsoid in mm: left-right, back-front, down-up."""
 SEEG_SPACING_MM, ECOG_SPACING_MM = 3.5, 10.0
+"""Distance between contacts in mm: depth electrodes; grids and strips (docs/simulation.md)."""
+TIP_SD_MM, ENTRY_SD_MM, SHEET_SD_MM = 2.0, 3.0, 3.0
+"""SD of implanted points around the planned ones along each axis, in mm; set by hand."""
+DEPTH_CONTACTS = (8, 16)
+"""Fewest and most contacts of a depth electrode."""
+MIDLINE_MM = 2.0
+"""Contacts of a grid or strip stay so far from the midplane, in mm."""
 
 FOCUS_SHARE: dict[Lobe, float] = {
     "mesial temporal": 0.42,
@@ -34,13 +43,17 @@ FOCUS_SHARE: dict[Lobe, float] = {
 
 @dataclass(frozen=True)
 class Target:
-    """An electrode that a team would implant: its letters, what it is in, from where to where."""
+    """An electrode that a team would implant; points are MNI coordinates in mm."""
 
     letters: str
+    """Letters of its name, after the side."""
     region: str
+    """Structure that it is aimed at."""
     lobe: Lobe
     target: Point
+    """Deep end of a depth electrode; middle of a grid or strip."""
     entry: Point
+    """Entry on the surface; for a grid or strip, a point that its long side runs towards."""
 
 
 DEPTHS = (
@@ -64,7 +77,6 @@ DEPTHS = (
     Target("U", "lingual gyrus", "occipital", (8, -78, -2), (46, -82, 4)),
 )
 
-# Grids and strips: the middle, and the point that their long side runs towards.
 SHEETS = (
     Target("AT", "anterior temporal", "lateral temporal", (52, 4, -28), (40, 12, -36)),
     Target("MT", "subtemporal, middle", "mesial temporal", (42, -16, -34), (30, -14, -36)),
@@ -93,18 +105,22 @@ class Electrode:
     """One shaft, strip or grid, with its contacts in the order of their numbers."""
 
     name: str
+    """Side and letters."""
     region: str
+    """Structure that it is aimed at."""
     lobe: Lobe
     mm: NDArray[np.float64]
+    """Positions of the contacts, (contact, 3), MNI coordinates in mm."""
 
 
 def depth(rng: Rng, target: Target, side: float, name: str) -> Electrode:
-    """Contact 1 at the deep end; as many contacts as fit, 8 to 16."""
-    tip = np.array(target.target) + rng.normal(0, 2, 3)
-    entry = np.array(target.entry) + rng.normal(0, 3, 3)
+    """A depth electrode with contact 1 at the deep end; 8 to 16 contacts, as many as fit."""
+    fewest, most = DEPTH_CONTACTS
+    tip = np.array(target.target) + rng.normal(0, TIP_SD_MM, 3)
+    entry = np.array(target.entry) + rng.normal(0, ENTRY_SD_MM, 3)
     way = entry - tip
-    fits = int(np.linalg.norm(way) // SEEG_SPACING_MM) + 1
-    n = int(np.clip(rng.integers(8, 17), 6, max(fits, 8)))
+    fitting = int(np.linalg.norm(way) // SEEG_SPACING_MM) + 1
+    n = min(int(rng.integers(fewest, most + 1)), max(fitting, fewest))
     mm = tip + way / np.linalg.norm(way) * SEEG_SPACING_MM * np.arange(n)[:, None]
     return Electrode(name, target.region, target.lobe, _mirrored(mm, side))
 
@@ -112,8 +128,10 @@ def depth(rng: Rng, target: Target, side: float, name: str) -> Electrode:
 def sheet(rng: Rng, target: Target, side: float, name: str, size: tuple[int, int]) -> Electrode:
     """A strip (one row) or grid on the surface; numbers run along its long side."""
     middle, along = (
-        _direction(np.array(p) + rng.normal(0, 3, 3)) for p in (target.target, target.entry)
+        _direction(np.array(point) + rng.normal(0, SHEET_SD_MM, 3))
+        for point in (target.target, target.entry)
     )
+    # Unit vectors in the tangent plane: along the columns (long side) and along the rows.
     u = along - middle * (along @ middle)
     u /= np.linalg.norm(u)
     v = np.cross(middle, u)
@@ -127,14 +145,16 @@ def sheet(rng: Rng, target: Target, side: float, name: str, size: tuple[int, int
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     mm = CENTER_MM + AXES_MM * directions
     # A sheet on one hemisphere does not reach over to the other.
-    mm[:, 0] = np.maximum(mm[:, 0], 2.0)
+    mm[:, 0] = np.maximum(mm[:, 0], MIDLINE_MM)
     return Electrode(name, target.region, target.lobe, _mirrored(mm, side))
 
 
 def _direction(point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vector from the middle of the brain to a point, on the ellipsoid scaled to a sphere."""
     v = (point - CENTER_MM) / AXES_MM
     return v / np.linalg.norm(v)
 
 
 def _mirrored(mm: NDArray[np.float64], side: float) -> NDArray[np.float64]:
+    """Points of the right hemisphere on a side: -1 left, 1 right."""
     return mm * [side, 1.0, 1.0]

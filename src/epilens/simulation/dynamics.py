@@ -1,8 +1,13 @@
-"""The numbers of the simulation that are fitted to measurements of recorded seizures.
+"""The parameters of the simulation that are fitted to measurements of recorded patients.
 
-They were moved until the simulated cohort had the statistics of recorded ones;
-docs/developer/calibration.md lists what was aimed at and what was reached. Bands, in this order:
-below 4 Hz, 4-8, 8-13, 13-30, 30-70, above 70 Hz. Sizes of ictal changes are log amplitudes.
+They were adjusted by hand until the statistics of the simulated cohort were those of recorded
+ones; docs/developer/calibration.md lists the goals and what was reached. Each section below names
+the goal of its parameters.
+
+Units: "log amplitude" is the natural logarithm of a factor on the amplitude (0.7: twice as large).
+"RMS" is the root mean square of the contact's own signal at rest. "Drive" has no unit: it is the
+sum of random parts that says how much a contact takes part in a seizure
+(`epilens.simulation.seizures`). A `Bands` value has one number per frequency band.
 """
 
 from __future__ import annotations
@@ -10,109 +15,132 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BAND_EDGES_HZ = (4.0, 8.0, 13.0, 30.0, 70.0)
+"""Edges between the six bands: below 4 Hz, 4-8, 8-13, 13-30, 30-70, above 70 Hz."""
 Bands = tuple[float, float, float, float, float, float]
+"""One number per band, lowest frequencies first."""
 
 
 @dataclass(frozen=True)
 class Dynamics:
     """How contacts differ at rest, and how seizures change them."""
 
-    contact_gain: float = 0.05
-    """SD of a contact's log gain."""
-    field_gain: float = 0.38
-    """SD of the part of the log gain that neighbours share."""
-    onset_gain: float = 0.15
-    """Log gain that onset contacts have on top, at rest."""
-    onset_gain_sd: float = 0.1
-    """How much that differs between patients."""
-    onset_slow_sd: float = 0.9
-    """How much their activity below 30 Hz differs at rest, between patients."""
-    onset_fast: float = -0.05
-    """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f)."""
-    slope: float = 2.4
-    """Mean exponent of the 1/f spectrum of the background."""
+    # The background at rest. Goal: quantiles over 1,599 channels of normal tissue
+    # (calibration.md, "What the background is fitted to").
+    spectral_exponent: float = 2.4
+    """Mean exponent of the 1/f power spectrum."""
     knee_hz: float = 4.0
-    """Below this frequency the spectrum of the background is flat."""
-    restless: Bands = (0.08, 0.06, 0.05, 0.05, 0.06, 0.06)
-    """SD of slow changes of a band's log amplitude, at rest and in seizures."""
-    irregular: float = 0.38
-    """SD of fast changes of the log amplitude of all bands alike: irregular slow waves."""
-    irregular_sd: float = 0.28
-    """SD of its logarithm over contacts."""
-    spindles: Bands = (0.05, 0.05, 0.06, 0.06, 0.12, 0.12)
-    """SD of changes of a band's own log amplitude within a second: spindles, bursts of a rhythm."""
-    bursts: float = 0.12
+    """Frequency in Hz below which the spectrum is flat."""
+    slow_modulation_sd: Bands = (0.08, 0.06, 0.05, 0.05, 0.06, 0.06)
+    """SD of changes over several seconds, log amplitude of each band."""
+    fast_modulation_sd: float = 0.38
+    """SD of changes within a tenth of a second, log amplitude of all bands alike: irregular slow
+    waves."""
+    fast_modulation_log_sd: float = 0.28
+    """SD of the natural logarithm of `fast_modulation_sd` over the contacts of a patient."""
+    spindle_sd: Bands = (0.05, 0.05, 0.06, 0.06, 0.12, 0.12)
+    """SD of changes within a second, log amplitude of each band by itself: spindles."""
+    bursts_per_min: float = 0.12
     """Rare bursts per minute and contact, half of them fast (muscle, electrode), half of all
     bands."""
     burst_size: float = 1.0
-    """Mean of their log amplitude."""
+    """Mean log amplitude of a burst."""
 
-    strength: float = 1.4
-    """Typical size of an ictal change."""
-    most: float = 2.6
-    """No change is larger: recorded bands grow by log amplitudes of up to 3.8."""
-    strength_sd: float = 0.3
-    """SD of its logarithm over patients."""
-    seizure_sd: float = 0.25
-    """SD of its logarithm over the seizures of a patient."""
-    general: float = -0.7
-    """Drive of contacts outside the onset zone; the larger, the more of them take part."""
-    general_sd: float = 0.55
+    # How contacts differ at rest. Goal: AUROCs of 33 features against the annotated onset zone in
+    # ds003029 (calibration.md, "What seizures are fitted to"), as for all that follows.
+    contact_gain_sd: float = 0.05
+    """SD of a contact's own gain, log amplitude."""
+    neighbour_gain_sd: float = 0.38
+    """SD of the part of the gain that is similar in neighbours, log amplitude."""
+    onset_gain: float = 0.15
+    """Additional gain of onset contacts at rest, log amplitude."""
+    onset_gain_sd: float = 0.1
+    """SD of `onset_gain` over patients, log amplitude."""
+    onset_slow_sd: float = 0.9
+    """SD over patients of the activity of onset contacts below 30 Hz at rest, log amplitude."""
+    onset_flattening: float = -0.05
+    """How much flatter the spectrum of onset contacts is at rest (exponent of 1/f); negative:
+    steeper."""
+
+    # Drive: how much a contact takes part in a seizure.
+    general_drive: float = -0.7
+    """Mean drive of contacts outside the onset zone; the larger, the more of them take part."""
+    general_drive_sd: float = 0.55
+    """SD of `general_drive` over patients."""
     onset_drive: float = 1.78
-    """Drive of onset contacts on top."""
+    """Additional drive of onset contacts."""
     onset_drive_sd: float = 0.02
-    """How much that differs between patients."""
-    spread: float = 0.35
-    """Additional drive of contacts next to the onset zone: propagation."""
-    spread_mm: float = 15.0
-    """Distance over which that fades."""
-    lasting: float = 0.62
-    """SD of the drive that contacts have in all seizures of a patient, alike in neighbours."""
-    contact: float = 0.22
-    """The same, of each contact by itself."""
-    passing: float = 1.0
-    """SD of the drive that it has in one seizure."""
-    onset_luck: float = 0.45
-    """How much of what neighbours share (gain, drives) moves the onset zone as a whole: by nearly
-    all of it, some patients' onset contacts would be the quietest of all."""
-    reach_mm: float = 45.0
-    """Distance over which neighbours have that in common."""
-    share: float = 0.5
-    """Share of the drive's variance that all contacts of an electrode have in common."""
-    early: Bands = (-0.42, -0.32, 0.06, 1.04, 1.18, 0.9)
-    """Size by band in the first seconds, after the drive."""
-    late: Bands = (0.36, 0.4, 0.35, 0.66, 0.58, 0.48)
-    """Size by band once the seizure has built up."""
-    own: Bands = (0.7, 0.55, 0.5, 0.08, 0.08, 0.2)
-    """SD of a contact's own change in one band, onset contact or not."""
-    pattern: float = 0.3
-    """How much patterns of onset differ from the mean of all, between patients."""
-    everywhere: float = 0.15
-    """SD over patients of a change of all contacts and bands alike."""
-    rhythmic: float = 1.6
-    """Share of the ictal amplitude that is a rhythm and not noise."""
+    """SD of `onset_drive` over patients."""
+    propagation_drive: float = 0.35
+    """Additional drive of contacts right next to the onset zone."""
+    propagation_mm: float = 15.0
+    """Distance in mm over which `propagation_drive` falls to 1/e."""
+    lasting_drive_sd: float = 0.62
+    """SD of the drive that a contact has in all seizures of a patient, similar in neighbours."""
+    contact_drive_sd: float = 0.22
+    """SD of the drive that a contact has in all seizures of a patient by itself."""
+    passing_drive_sd: float = 1.0
+    """SD of the drive that a contact has in a single seizure, similar in neighbours."""
 
-    spikes: float = 0.3
-    """Spikes per minute at rest outside the onset zone."""
-    onset_spikes: float = 22.0
-    """Factor on it in the onset zone."""
-    spike_size: float = 5.2
-    """In units of the contact's RMS."""
-    spike_turns: float = 0.1
-    """Share of a contact's spikes that point the other way."""
+    # What "similar in neighbours" means.
+    electrode_correlation: float = 0.5
+    """Share of the variance that all contacts of an electrode have in common."""
+    correlation_mm: float = 45.0
+    """Distance in mm over which the correlation of the remaining variance falls to 1/e."""
+    onset_field_share: float = 0.45
+    """Share (0 to 1) of the mean over the onset zone that is kept in gain and drives. With 1, the
+    onset contacts of some patients would be the quietest of all."""
+
+    # Ictal change: what the drive does to the bands.
+    strength: float = 1.4
+    """Typical size of the change per unit of drive, log amplitude."""
+    strength_log_sd: float = 0.3
+    """SD of the natural logarithm of `strength` over patients."""
+    seizure_strength_log_sd: float = 0.25
+    """SD of the natural logarithm of the strength over the seizures of a patient."""
+    largest_change: float = 2.6
+    """Limit that the size approaches, log amplitude; recorded bands grow by up to 3.8."""
+    early_profile: Bands = (-0.42, -0.32, 0.06, 1.04, 1.18, 0.9)
+    """Factor on the size by band in the first seconds."""
+    late_profile: Bands = (0.36, 0.4, 0.35, 0.66, 0.58, 0.48)
+    """Factor on the size by band once the seizure has built up."""
+    pattern_weight: float = 0.3
+    """Factor on the difference of an onset pattern from the mean profile
+    (`epilens.simulation.physiology.PATTERNS`)."""
+    own_change_sd: Bands = (0.7, 0.55, 0.5, 0.08, 0.08, 0.2)
+    """SD of a contact's own change in a seizure, log amplitude of each band; also in contacts
+    outside the onset zone."""
+    global_change_sd: float = 0.15
+    """SD over patients of a change of all contacts and bands alike, log amplitude."""
+    rhythm_factor: float = 1.6
+    """Amplitude of the ictal rhythm, as a factor on the growth of its band."""
+
+    # Spikes.
+    spikes_per_min: float = 0.3
+    """Mean rate per minute at rest, outside the onset zone."""
+    onset_spike_factor: float = 22.0
+    """Factor on `spikes_per_min` in the onset zone."""
+    ictal_spikes_per_s: float = 0.2
+    """Additional rate per second and unit of ictal change (log amplitude)."""
+    spike_rms: float = 5.2
+    """Median height of a spike at rest, in RMS."""
     spike_growth: float = 0.5
-    """How they grow with the size of the ictal change (exponent)."""
-    ictal_spikes: float = 0.2
-    """Spikes per second and unit of drive in a seizure."""
+    """Growth of the log height of spikes per unit of ictal change (log amplitude)."""
+    inverted_spike_share: float = 0.1
+    """Share of a contact's spikes that have the opposite polarity."""
+
+    # Artefacts, and the error of the annotated onset.
+    drift_rms: float = 0.5
+    """Mean amplitude of the slow waves (7 to 50 s long) that every contact drifts by, in RMS."""
     muscle: float = 0.15
-    """Fast noise of muscles late in a seizure, in some lateral contacts; RMS of the contact."""
-    movement: float = 0.6
-    """Slow artefacts while the seizure lasts, in some contacts; RMS of the contact."""
-    drift: float = 0.5
-    """Slow drifts of every contact, 7 to 50 s long; RMS of the contact."""
+    """Mean size of muscle noise late in a seizure, in some (mostly lateral) contacts, in units of
+    `epilens.simulation.signals.MUSCLE_UNIT_RMS`."""
+    movement_rms: float = 0.6
+    """Mean size of slow artefacts while the seizure lasts, in some contacts, in RMS."""
     lead_s: float = 3.0
-    """How long before the annotated onset the seizure starts, typically."""
+    """Mean time in s from the true start of a seizure to its annotated onset."""
     lead_sd_s: float = 4.0
+    """SD of that time in s over seizures; a negative time is an annotation that is too early."""
 
 
 FITTED = Dynamics()
+"""The parameters of every cohort that `simulate` writes."""

@@ -14,19 +14,40 @@ from numpy.typing import NDArray
 
 from epilens.simulation.dynamics import FITTED, Dynamics
 from epilens.simulation.implant import Implant, make_implant
+from epilens.simulation.noise import Signal
+from epilens.simulation.physiology import Physiology, make_physiology
+from epilens.simulation.seizures import make_seizure
 from epilens.simulation.shapes import Center, share_out
-from epilens.simulation.signals import (
-    Physiology,
-    RecordingSetup,
-    Signal,
-    make_physiology,
-    make_seizure,
-    make_signal,
-)
+from epilens.simulation.signals import RecordingSetup, make_signal
 from epilens.simulation.zones import SimulatedZones, make_zones
 
 Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
-"""Without annotated onset; cut just before or soon after onset; stored twice."""
+"""Nothing odd; without annotated onset; starts just before onset; ends soon after it; stored
+twice."""
+
+# Typical values that were set by hand and not fitted.
+CHANNEL_SHARES = (0.6, 1.4)
+"""Range over patients of the number of contacts, relative to the center's mean."""
+FEWEST_CHANNELS = 8
+"""No patient has fewer good contacts."""
+EZ_LOG_SD = 0.67
+"""SD over patients of the natural logarithm of the EZ fraction."""
+FEWEST_EZ, LARGEST_EZ_FRACTION = 2, 0.65
+"""Every patient has so many EZ contacts at least, and this share of all contacts at most."""
+SEIZURE_SHARES = (0.5, 1.5)
+"""Range over patients of the number of seizures, relative to the center's mean."""
+CHANNELS_PER_BAD = 25
+"""A patient has one bad contact, and up to one more for so many good ones."""
+LEAD_LIMITS_S = (-4.0, 10.0)
+"""Limits in s of the time from the true start of a seizure to its annotated onset."""
+ONSET_S, AFTER_ONSET_S = (38.0, 46.0), (37.0, 43.0)
+"""Ranges in s of the recorded time before and after the annotated onset."""
+ENGEL_SHARES = {"1A": 0.5, "1B": 0.25, "1C": 0.1, "1D": 0.15}
+"""Engel classes of the patients and their shares; all are seizure-free after surgery."""
+AGES, CHILD_AGES = (16, 60), (3, 16)
+"""Ages in years, upper limit excluded; West treats children."""
+MOST_MISSING = 2
+"""Contacts that the last run of a patient lacks, at most."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +55,21 @@ class SimulatedRun:
     """One run: how it is recorded, and what is odd about it."""
 
     number: int
+    """Number of the BIDS run, from 1."""
     fs: float
+    """Sampling rate in Hz."""
     onset_s: float
-    """As annotated, in the recording."""
+    """Annotated onset, in s from the start of the recording."""
     lead_s: float
-    """How long before the annotated onset the seizure starts; negative: annotated too early."""
+    """Time in s from the true start of the seizure to `onset_s`; negative: annotated too early."""
     duration_s: float
+    """Length of the recording, in s."""
     oddity: Oddity
+    """What is odd about the run; empty: nothing."""
     lacks: tuple[int, ...]
-    """Contacts that this run does not have."""
+    """Indices of the contacts that this run does not have."""
     repeats: int = 0
-    """Number of the run whose signal this one is; 0: its own."""
+    """Number of the run whose signal this one has; 0: its own."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +78,24 @@ class SimulatedPatient:
 
     center: Center
     name: str
+    """Label in BIDS, such as `sub-N01`."""
     seed: tuple[int, ...]
+    """Seed of the cohort, index of the center, index of the patient in it."""
     implant: Implant
     zones: SimulatedZones
     physiology: Physiology
     runs: tuple[SimulatedRun, ...]
     age: int
+    """Age in years."""
     sex: str
+    """`F` or `M`."""
     engel: str
+    """Engel class of the outcome after surgery."""
 
     def signal(self, run: SimulatedRun) -> Signal:
-        """Signal of one run, (contact, time) in µV, of all contacts, also those that it lacks."""
-        drawn = run.repeats or run.number
-        rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, drawn]))
+        """Signal of one run, (contact, time) in µV, also of the contacts that it lacks."""
+        stream = run.repeats or run.number
+        rng = np.random.default_rng(np.random.SeedSequence([*self.seed, 1, stream]))
         seizure = make_seizure(rng, self.implant, self.physiology)
         setup = RecordingSetup(
             fs=run.fs,
@@ -83,11 +113,16 @@ def make_patients(
     """All patients of a center; seizures, channels and EZ channels add up to its counts."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, center_index]))
     n = center.patients
-    channels = share_out(center.channels, rng.uniform(0.6, 1.4, n), np.full(n, 8))
+    channels = share_out(
+        center.channels, rng.uniform(*CHANNEL_SHARES, n), np.full(n, FEWEST_CHANNELS)
+    )
     seizures = _seizure_counts(rng, center)
-    # A patient's EZ share varies around the center's; at least two contacts, never most of them.
-    weights = channels * np.exp(rng.normal(0, 0.67, n))
-    ez = share_out(center.ez_channels, weights, np.full(n, 2), (0.65 * channels).astype(int))
+    ez = share_out(
+        center.ez_channels,
+        weights=channels * np.exp(rng.normal(0, EZ_LOG_SD, n)),
+        least=np.full(n, FEWEST_EZ),
+        most=(LARGEST_EZ_FRACTION * channels).astype(int),
+    )
     return [
         _make_patient(center, (seed, center_index, i), _Counts(*map(int, counts)), dynamics)
         for i, counts in enumerate(zip(channels, ez, seizures, strict=True))
@@ -95,18 +130,21 @@ def make_patients(
 
 
 def _seizure_counts(rng: np.random.Generator, center: Center) -> np.ndarray:
+    """Seizures of each patient; those who have a single one are at random positions."""
     single = center.single_seizure_patients
     counts = np.ones(center.patients, int)
     several = center.patients - single
     counts[single:] = share_out(
         center.seizures - single,
-        rng.uniform(0.5, 1.5, several),
+        rng.uniform(*SEIZURE_SHARES, several),
         np.full(several, min(2, center.seizures)),
     )
     return rng.permutation(counts)
 
 
 class _Counts(NamedTuple):
+    """Good contacts, EZ contacts and seizures of one patient."""
+
     channels: int
     ez: int
     seizures: int
@@ -118,7 +156,7 @@ def _make_patient(
     index = seed[-1]
     rng = np.random.default_rng(np.random.SeedSequence([*seed, 0]))
     modality = "SEEG" if (index + 0.5) / center.patients < center.seeg_share else "ECOG"
-    bad = int(rng.integers(1, 2 + counts.channels // 25))
+    bad = int(rng.integers(1, 2 + counts.channels // CHANNELS_PER_BAD))
     implant = make_implant(rng, modality, counts.channels, bad)
     zones = make_zones(rng, implant, center.rule, counts.ez)
     physiology = make_physiology(rng, implant, zones.onset, center.gain, dynamics)
@@ -134,9 +172,9 @@ def _make_patient(
         zones=zones,
         physiology=physiology,
         runs=tuple(runs),
-        age=int(rng.integers(3, 16) if center.name == "West" else rng.integers(16, 60)),
+        age=int(rng.integers(*(CHILD_AGES if center.name == "West" else AGES))),
         sex=str(rng.choice(["F", "M"])),
-        engel=str(rng.choice(["1A", "1B", "1C", "1D"], p=[0.5, 0.25, 0.1, 0.15])),
+        engel=str(rng.choice(list(ENGEL_SHARES), p=list(ENGEL_SHARES.values()))),
     )
 
 
@@ -146,14 +184,14 @@ def _make_run(
     """Rates go with the patient; in one center they can change between the runs of a patient."""
     rates = center.rates_hz
     switch = number - 1 if center.name == "East" and index % 3 == 1 else 0
-    lead = float(np.clip(rng.normal(dynamics.lead_s, dynamics.lead_sd_s), -4.0, 10.0))
-    onset_s = round(float(rng.uniform(38, 46)), 3)
+    lead_s = float(np.clip(rng.normal(dynamics.lead_s, dynamics.lead_sd_s), *LEAD_LIMITS_S))
+    onset_s = round(float(rng.uniform(*ONSET_S)), 3)
     return SimulatedRun(
         number=number,
         fs=rates[(index + switch) % len(rates)],
         onset_s=onset_s,
-        lead_s=round(lead, 3),
-        duration_s=float(np.ceil(onset_s + rng.uniform(37, 43))),
+        lead_s=round(lead_s, 3),
+        duration_s=float(np.ceil(onset_s + rng.uniform(*AFTER_ONSET_S))),
         oddity="",
         lacks=(),
     )
@@ -164,12 +202,13 @@ def _with_gaps(
 ) -> SimulatedRun:
     """The last run of a patient lacks a few contacts: a plug was pulled."""
     candidates = np.flatnonzero(among)
-    lacks = rng.choice(candidates, min(len(candidates), int(rng.integers(0, 3))), replace=False)
+    missing = min(len(candidates), int(rng.integers(0, MOST_MISSING + 1)))
+    lacks = rng.choice(candidates, missing, replace=False)
     return replace(run, lacks=tuple(map(int, lacks)))
 
 
 def _odd_runs(center: Center, index: int, runs: list[SimulatedRun]) -> list[SimulatedRun]:
-    """Once per center, beyond the seizures that are counted: what happens in real archives."""
+    """The odd run of the center's first patient, as real archives have them; not counted."""
     if index:
         return []
     odd = replace(runs[0], number=len(runs) + 1, lacks=())

@@ -23,52 +23,124 @@ class Center:
 
     name: str
     code: str
+    """First letter of its patients' labels."""
     patients: int
+    """Number of patients; this and the next four counts: the paper's cohort table."""
     seizures: int
+    """Number of seizures of all patients."""
     channels: int
+    """Number of good contacts of all patients."""
     ez_channels: int
+    """Number of contacts of all patients that are annotated as EZ."""
     single_seizure_patients: int
+    """Number of patients with one seizure."""
     seeg_share: float
+    """Share of patients with depth electrodes; the others have grids and strips."""
     rates_hz: tuple[float, ...]
+    """Sampling rates in Hz; the patients have them in turn."""
     mains_hz: int
+    """Frequency of the mains, in Hz."""
     file_format: Literal["edf", "brainvision"]
     labels: Labels
+    """Where the EZ is written: a column of channels.tsv, or a clinical sheet."""
     rule: Rule
     """How the center defines the EZ."""
     naming: Literal["plain", "eeg-ref", "padded", "prime"]
+    """How names of contacts are spelled (`epilens.simulation.contact_names.spell`)."""
     space: str
+    """Coordinate system of the electrodes in BIDS; `Other`: positions are not stated."""
     gain: float
     """Typical amplitude relative to the other centers: amplifiers and electrodes differ."""
     reference_noise: float
-    """Share of a channel's amplitude that every channel has in common, through the reference."""
+    """RMS of what all channels share through the reference, relative to a typical channel."""
 
     @property
     def title(self) -> str:
-        """Name of the dataset; says that nobody was recorded."""
+        """Name of the dataset; it states that nobody was recorded."""
         return f"{self.name} (simulated)"
 
 
-# Counts: the paper's cohort table, with its 1,743 EZ channels and seven one-seizure patients.
+# Together they have the 1,743 EZ channels and seven one-seizure patients of the paper.
 NORTH = Center(
-    "North", "N", 36, 117, 3667, 616, 4, 0.6, (512.0, 500.0, 1024.0, 256.0), 60, "edf", "status",
-    "either", "eeg-ref", "fsaverage", 1.0, 0.15,
-)  # fmt: skip
+    name="North",
+    code="N",
+    patients=36,
+    seizures=117,
+    channels=3667,
+    ez_channels=616,
+    single_seizure_patients=4,
+    seeg_share=0.6,
+    rates_hz=(512.0, 500.0, 1024.0, 256.0),
+    mains_hz=60,
+    file_format="edf",
+    labels="status",
+    rule="either",
+    naming="eeg-ref",
+    space="fsaverage",
+    gain=1.0,
+    reference_noise=0.15,
+)
 EAST = Center(
-    "East", "E", 15, 45, 925, 164, 1, 0.1, (1000.0, 250.0, 999.41, 2000.0), 60, "brainvision",
-    "sheet", "soz", "plain", "Other", 3.0, 0.35,
-)  # fmt: skip
+    name="East",
+    code="E",
+    patients=15,
+    seizures=45,
+    channels=925,
+    ez_channels=164,
+    single_seizure_patients=1,
+    seeg_share=0.1,
+    rates_hz=(1000.0, 250.0, 999.41, 2000.0),
+    mains_hz=60,
+    file_format="brainvision",
+    labels="sheet",
+    rule="soz",
+    naming="plain",
+    space="Other",
+    gain=3.0,
+    reference_noise=0.35,
+)
 SOUTH = Center(
-    "South", "S", 21, 72, 2141, 817, 1, 1.0, (1000.0, 500.0, 512.0), 50, "edf", "resected",
-    "resected", "prime",
-    "MNI152NLin2009bAsym", 0.4, 0.2,
-)  # fmt: skip
+    name="South",
+    code="S",
+    patients=21,
+    seizures=72,
+    channels=2141,
+    ez_channels=817,
+    single_seizure_patients=1,
+    seeg_share=1.0,
+    rates_hz=(1000.0, 500.0, 512.0),
+    mains_hz=50,
+    file_format="edf",
+    labels="resected",
+    rule="resected",
+    naming="prime",
+    space="MNI152NLin2009bAsym",
+    gain=0.4,
+    reference_noise=0.2,
+)
 WEST = Center(
-    "West", "W", 8, 22, 902, 146, 1, 1.0, (1000.0, 2000.0, 512.0), 50, "brainvision",
-    "ablated", "ablated", "padded", "MNI152NLin2009bAsym", 1.6, 0.1,
-)  # fmt: skip
+    name="West",
+    code="W",
+    patients=8,
+    seizures=22,
+    channels=902,
+    ez_channels=146,
+    single_seizure_patients=1,
+    seeg_share=1.0,
+    rates_hz=(1000.0, 2000.0, 512.0),
+    mains_hz=50,
+    file_format="brainvision",
+    labels="ablated",
+    rule="ablated",
+    naming="padded",
+    space="MNI152NLin2009bAsym",
+    gain=1.6,
+    reference_noise=0.1,
+)
 
 
 def _sized(center: Center, *counts: int) -> Center:
+    """The center with other counts: patients, seizures, channels, EZ channels, single seizures."""
     names = ("patients", "seizures", "channels", "ez_channels", "single_seizure_patients")
     return replace(center, **dict(zip(names, counts, strict=True)))
 
@@ -88,10 +160,11 @@ SHAPES: dict[str, tuple[Center, ...]] = {
     ),
     "paper": (NORTH, EAST, SOUTH, WEST),
 }
+"""Sizes of a cohort: for tests, for the demo, and as large as the cohort of the paper."""
 
 
 def shape(name: str) -> tuple[Center, ...]:
-    """The centers of a shape."""
+    """Return the centers of a shape; refuse an unknown name."""
     if name not in SHAPES:
         raise DataError(
             f"shape: expected a known name, found {name!r}. {did_you_mean(name, SHAPES)}"
@@ -110,7 +183,7 @@ def share_out(
         room = (counts < most) if step > 0 else (counts > least)
         if not room.any():
             raise DataError(f"simulate: {total} cannot be shared out within the given limits.")
-        # The one that is farthest from its fair share moves; ties go to the first.
-        distance = step * (weights / weights.sum() * total - counts)
-        counts[np.argmax(np.where(room, distance, -np.inf))] += step
+        # The count that is farthest from its fair share changes; ties go to the first.
+        missing = step * (weights / weights.sum() * total - counts)
+        counts[np.argmax(np.where(room, missing, -np.inf))] += step
     return counts
