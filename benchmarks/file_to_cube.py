@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.timing import row, side_by_side
 from epilens.data.bids import read_bids
-from epilens.data.scan import Patient
+from epilens.data.bids_scan import Patient
 from epilens.evidence.files import SUFFIX
 from epilens.evidence.store import DescribePatient
 from epilens.plan import Plan

@@ -17,15 +17,15 @@ import pandas as pd
 import pybv
 import torch
 
-from epilens.data.contacts import expand_contacts, match_list, shaft_names
+from epilens.data.bids_runs import events_of, good_channels, read_onsets
+from epilens.data.channels.contacts import expand_contacts, match_list, shaft_names
+from epilens.data.channels.non_contacts import not_contacts
 from epilens.data.datasets import recognise
-from epilens.data.labels import LabelTable
-from epilens.data.non_contacts import not_contacts
-from epilens.data.onset import Event, find_onset
-from epilens.data.positions import read_positions
+from epilens.data.electrodes.positions import read_positions
+from epilens.data.labels.sources import LabelTable
+from epilens.data.onsets.onset import Event, find_onset
 from epilens.data.readers import open_reader
 from epilens.data.readers.mne_reader import open_mne
-from epilens.data.runs import events_of, good_channels, read_onsets
 from epilens.data.tables import read_json, read_sheet, read_table
 from epilens.evaluation.certainty import Certainty
 from epilens.evaluation.ledger import read_ledger, write_ledger

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
-from epilens.data.contacts import along_shafts
-from epilens.data.flags import as_flag
+from epilens.data.channels.contacts import along_shafts
 from epilens.data.sidecars import datasets_in
 from epilens.data.tables import read_table
+from epilens.data.yes_no import as_flag
 from epilens.simulation.patients import SimulatedPatient
 
 SHARED = Path(__file__).parents[2] / "shared/data"

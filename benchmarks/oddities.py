@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.odd_inputs import CLEAN, INPUTS, OddInput
 from benchmarks.timing import row
 from epilens.cli import main
-from epilens.data.contacts import contact_of
+from epilens.data.channels.contacts import contact_of
 from epilens.data.tables import read_table
 from epilens.io.delimited import plain
 

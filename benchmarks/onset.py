@@ -1,6 +1,6 @@
 """Onset candidates on simulated seizures and background: how far from the truth, how often wrong.
 
-Settings (src/epilens/data/onset_changes.py) were chosen on the cohorts 10 and 11; 0 and 1 are
+Settings (src/epilens/data/onsets/changes.py) were chosen on the cohorts 10 and 11; 0 and 1 are
 measured here. Background is that of the same simulated patients without a seizure, as it is and
 with constructed artefacts. Simulated: what a recorded patient does is another question.
 """
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import row
-from epilens.data.onset import Onset
-from epilens.data.onset_finder import OnsetCandidate, propose_onsets
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
+from epilens.data.onsets.finder import OnsetCandidate, propose_onsets
+from epilens.data.onsets.onset import Onset
 from epilens.data.recording import Recording
 from epilens.simulation.patients import SimulatedPatient, make_patients
 from epilens.simulation.shapes import SHAPES

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.onset import recording_of
 from benchmarks.timing import row
 from epilens.core.progress import Progress
-from epilens.data.onset import Onset
+from epilens.data.onsets.onset import Onset
 from epilens.data.recording import Recording
 from epilens.localization import Request
 from epilens.localization.onset_check import question_onsets

@@ -23,7 +23,7 @@ import xarray as xr
 from benchmarks.seizure_features import auroc, energy_ratio_rise, moments, targets
 from benchmarks.timing import row
 from epilens.data.bids import read_bids
-from epilens.data.contacts import parse_contact
+from epilens.data.channels.contacts import parse_contact
 from epilens.evidence.contact_features import FEATURES, contact_features
 from epilens.evidence.cube import joined
 from epilens.evidence.describe import describe

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from epilens.analyses import analyse
     from epilens.data.bids import read_bids
-    from epilens.data.onset_finder import propose_onsets
+    from epilens.data.onsets.finder import propose_onsets
     from epilens.evaluation.ledger import fuse
     from epilens.evaluation.protocol import run
     from epilens.evaluation.resampling import compare
@@ -44,7 +44,7 @@ _HOME = {
     "open_cohort": "epilens.evidence.files",
     "open_model": "epilens.networks.model",
     "open_run": "epilens.evaluation.run",
-    "propose_onsets": "epilens.data.onset_finder",
+    "propose_onsets": "epilens.data.onsets.finder",
     "read_bids": "epilens.data.bids",
     "run": "epilens.evaluation.protocol",
     "score": "epilens.evaluation.scoring",

@@ -12,8 +12,8 @@ from new_patients import CONTACTS, FS, the_files, the_model, the_patient, write_
 
 from epilens.core.errors import DataError, ModelError, OnsetError
 from epilens.data.discovery import bids_root, patient_code
+from epilens.data.electrodes.positions import Positions, read_electrodes
 from epilens.data.load_patient import PatientInput, load_patient
-from epilens.data.positions import Positions, read_electrodes
 from epilens.plan import Plan
 from epilens.report.patient_report import localize
 from epilens.testing import make_cube, make_recording

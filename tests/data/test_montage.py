@@ -12,9 +12,9 @@ from trees import NAMES, codes, noise, write_electrodes, write_tree
 
 from epilens.core.errors import DataError
 from epilens.data.bids import read_bids
+from epilens.data.electrodes.positions import Positions
 from epilens.data.montage import apply_montage
-from epilens.data.onset import Onset
-from epilens.data.positions import Positions
+from epilens.data.onsets.onset import Onset
 from epilens.data.recording import Recording
 from epilens.plan import Plan
 

@@ -18,7 +18,7 @@ from trees import (
 )
 
 from epilens.data.bids import read_bids
-from epilens.data.channel_measures import quality_flags
+from epilens.data.channels.measures import quality_flags
 from epilens.plan import Plan, QualityPlan
 
 EDF_STEP_UV = 800 / 65535

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epilens.core.errors import EpilensError, PlanError
-from epilens.data.contacts import contact_of
+from epilens.data.channels.contacts import contact_of
 from epilens.evaluation.ledger import cell_threshold
 from epilens.evaluation.protocol import run, trained_parts
 from epilens.evaluation.run import Run

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
 from epilens.core.errors import MethodError
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
 from epilens.evidence.cube import blind, joined
 from epilens.evidence.describe import describe
 from epilens.evidence.signals import Piece, make_signals, signal_of

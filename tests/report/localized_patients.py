@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from new_patients import FS, cohort_cubes, make_model
 
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
 from epilens.localization.result import Localization
 from epilens.networks import gradients as explain_module
 from epilens.report.patient_report import localize

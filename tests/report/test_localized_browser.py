@@ -11,7 +11,7 @@ import pytest
 from localized_patients import HOSTILE, hostile, largest, usual
 from new_patients import FS
 
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
 from epilens.localization.maps import TimeMap
 from epilens.report.page import page as page_of
 from epilens.report.patient_report import localize

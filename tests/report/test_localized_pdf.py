@@ -10,7 +10,7 @@ import pytest
 from localized_patients import hostile, usual
 
 from epilens.cli import localize as verb
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
 from epilens.report import page as on_paper
 from epilens.report.page import page, write_report
 from epilens.report.patient_report import localize

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 from localized_patients import HOSTILE, hostile, usual
 
-from epilens.data.positions import read_electrodes
+from epilens.data.electrodes.positions import read_electrodes
 from epilens.report.derivative import remove_results, write_derivative
 from epilens.report.planning import planning_files, slicer_markups, workbook
 

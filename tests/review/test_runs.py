@@ -15,7 +15,7 @@ import pytest
 from patients_to_run import METHOD, a_spec, case, plain_files
 
 from epilens.core.errors import DataError
-from epilens.data.onset import Onset
+from epilens.data.onsets.onset import Onset
 from epilens.localization.run_spec import (
     RecordingOnsets,
     RunInputs,

@@ -14,13 +14,13 @@ from epilens.core.errors import DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
 from epilens.core.provenance import digest_of
 from epilens.data.audit import AuditRow, add_new, audit_frame, noted_row
+from epilens.data.bids_runs import run_name, runs_of
+from epilens.data.bids_scan import Patient, Scan
 from epilens.data.datasets import DATASETS, recognise
 from epilens.data.duplicates import without_copies
+from epilens.data.onsets.bids_onsets import STIMULATION, Onsets, states_seizure
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
-from epilens.data.run_onsets import STIMULATION, Onsets, states_seizure
-from epilens.data.runs import run_name, runs_of
-from epilens.data.scan import Patient, Scan
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
 from epilens.data.tables import natural
 from epilens.io.safe_read import real_path

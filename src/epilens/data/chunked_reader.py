@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import contacts_in
-from epilens.data.contacts import meant_channels
+from epilens.data.bids_runs import good_channels, run_name
+from epilens.data.channels.contacts import meant_channels
 from epilens.data.discovery import bids_root
 from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import Recording
-from epilens.data.runs import good_channels, run_name
 from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.io.safe_read import real_path, what_is_missing
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from epilens.data.audit import known_word
 from epilens.data.bids import Recordings
+from epilens.data.bids_scan import Patient
 from epilens.data.participants import OUTCOMES, engel_of
-from epilens.data.scan import Patient
 from epilens.data.tables import as_number
 
 _SEXES = ("F", "M", "O", "Female", "Male", "Other")

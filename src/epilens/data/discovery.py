@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epilens.core.errors import DataError, OnsetError
-from epilens.data.onset import APART_S, CLOCK, ClockTime, Onset, too_close
+from epilens.data.bids_runs import SIGNALS, run_name, runs_of, signal_file
+from epilens.data.onsets.onset import APART_S, CLOCK, ClockTime, Onset, too_close
 from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
-from epilens.data.runs import SIGNALS, run_name, runs_of, signal_file
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
 from epilens.data.tables import natural
 from epilens.io.safe_read import real_path, what_is_missing
@@ -52,7 +52,7 @@ class TraceFile:
     def ictal(self) -> bool:
         """Whether its task or its events name a seizure; True for a plain file: nothing says."""
         from epilens.data.datasets import recognise
-        from epilens.data.run_onsets import states_seizure
+        from epilens.data.onsets.bids_onsets import states_seizure
 
         if self.tree is None or self.file is None:
             return True

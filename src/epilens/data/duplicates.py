@@ -12,10 +12,10 @@ from scipy.ndimage import uniform_filter1d
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, excluded_row, noted_row
-from epilens.data.onset import APART_S
+from epilens.data.bids_scan import Patient
+from epilens.data.onsets.onset import APART_S
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.recording import Recording, SeizureRun
-from epilens.data.scan import Patient
 from epilens.plan import Plan
 
 AROUND_S = 2.0

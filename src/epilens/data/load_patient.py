@@ -19,14 +19,14 @@ from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow, Note
 from epilens.data.bare_files import plain_run
 from epilens.data.bids import scan_patient
-from epilens.data.contacts import check_meant
+from epilens.data.bids_runs import seizure_name
+from epilens.data.channels.contacts import check_meant
+from epilens.data.channels.user_choices import Exclusions, excluded_channels, with_reasons
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
-from epilens.data.exclusions import Exclusions, excluded_channels, with_reasons
-from epilens.data.onset import Onset
-from epilens.data.positions import place_contacts
+from epilens.data.electrodes.positions import place_contacts
+from epilens.data.onsets.onset import Onset
 from epilens.data.read_seizures import Attempt, Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, pick
-from epilens.data.runs import seizure_name
 from epilens.data.sidecars import BidsTree, with_prefix
 from epilens.plan import Plan
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow, excluded_row
-from epilens.data.contacts import parse_contact, typed_contact
-from epilens.data.positions import Positions
+from epilens.data.channels.contacts import parse_contact, typed_contact
+from epilens.data.electrodes.positions import Positions
 
 if TYPE_CHECKING:
     from epilens.data.recording import Recording

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, Note, excluded_row, noted_row, shown_label
-from epilens.data.broken_contacts import check_contacts, repair_impossible
-from epilens.data.channel_measures import mains_of, quality_flags
-from epilens.data.export_checks import export_rows
+from epilens.data.channels.broken_contacts import check_contacts, repair_impossible
+from epilens.data.channels.export_checks import export_rows
+from epilens.data.channels.measures import mains_of, quality_flags
+from epilens.data.electrodes.positions import Positions
 from epilens.data.montage import apply_montage
-from epilens.data.onset import Onset
-from epilens.data.positions import Positions
+from epilens.data.onsets.onset import Onset
 from epilens.data.readers.breaks import onset_in_signal, unbroken
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
 from epilens.data.readers.protocol import SECOND

@@ -27,7 +27,7 @@ import xarray as xr
 
 from epilens.core.errors import CubeError, LedgerError, did_you_mean
 from epilens.core.html_repr import bars, card
-from epilens.data.scan import MOST_EZ
+from epilens.data.bids_scan import MOST_EZ
 from epilens.evaluation.cell_folder import CellFolder, reading
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.scoring import score, summarise

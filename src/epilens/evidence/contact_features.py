@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.core.types import Bools, Floats
 from epilens.data.audit import AuditRow, Note
-from epilens.data.channel_measures import mains_of
-from epilens.data.contacts import contacts_of_channel
+from epilens.data.channels.contacts import contacts_of_channel
+from epilens.data.channels.measures import mains_of
 from epilens.data.recording import Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.contact_table import ContactTable, relative, table_of

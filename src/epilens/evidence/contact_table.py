@@ -17,7 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from epilens.core.types import Bools, Floats
-from epilens.data.contacts import along_shafts
+from epilens.data.channels.contacts import along_shafts
 from epilens.evidence.cube import is_reference
 from epilens.evidence.descriptors import rows_of
 

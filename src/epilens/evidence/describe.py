@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow, Note
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
 from epilens.data.recording import ZONES, Recording
 from epilens.evidence.blocks import in_blocks
 from epilens.evidence.cube import AXES, check, is_ictal, is_reference

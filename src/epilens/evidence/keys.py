@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.provenance import code_digest, digest_of
+from epilens.data.bids_scan import Patient
 from epilens.data.readers.formats import files_of
 from epilens.data.recording import SeizureRun
-from epilens.data.scan import Patient
 from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
 from epilens.evidence.seizures import Store
 from epilens.plan import Plan

@@ -24,10 +24,10 @@ from epilens.core.errors import CubeError, DataError, EpilensError, PlanError, W
 from epilens.core.progress import Progress, StepFunction
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
+from epilens.data.bids_scan import Patient
 from epilens.data.cohort import participant_facts
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording
-from epilens.data.scan import Patient
 from epilens.data.tables import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
 from epilens.evidence.describe import CUBE, audit_of

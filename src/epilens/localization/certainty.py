@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from epilens.core.types import Bools, Floats
-from epilens.data.contacts import Contact, contact_of
+from epilens.data.channels.contacts import Contact, contact_of
 from epilens.evaluation.certainty import Certainty, CoveringSet
 from epilens.evaluation.novelty import CohortDistance
 from epilens.evidence.cube import is_reference

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.types import Floats
-from epilens.data.contacts import contact_of
+from epilens.data.channels.contacts import contact_of
 from epilens.localization.anatomy import ATLASES, NEAR_MM, Anatomy
 from epilens.localization.certainty import top_share
 from epilens.localization.compare import ranks

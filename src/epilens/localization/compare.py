@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.core.types import Bools, Floats
-from epilens.data.contacts import (
+from epilens.data.channels.contacts import (
     ContactList,
     expand_contacts,
     match_list,

@@ -13,7 +13,12 @@ import xarray as xr
 
 from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
-from epilens.data.contacts import along_shafts, contacts_of_channel, shaft_names, short_names
+from epilens.data.channels.contacts import (
+    along_shafts,
+    contacts_of_channel,
+    shaft_names,
+    short_names,
+)
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evidence.contact_features import NEEDS, features_shown, is_bipolar
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.certainty import Caution
 from epilens.localization.prepare import Evidence

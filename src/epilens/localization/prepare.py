@@ -15,7 +15,7 @@ from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
 from epilens.data.load_patient import LoadedPatient, load_patient
-from epilens.data.onset_finder import OnsetCandidate, propose_onsets
+from epilens.data.onsets.finder import OnsetCandidate, propose_onsets
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import has_features
 from epilens.evidence.cube import check, is_ictal, joined

@@ -15,7 +15,7 @@ from epilens.core.errors import DataError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, TRAINED_ON_SIMULATED, bars, card
 from epilens.core.progress import Progress
 from epilens.core.types import Floats
-from epilens.data.contacts import meant_channels
+from epilens.data.channels.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import ATLASES, Anatomy, find_regions
 from epilens.localization.caveats import caveats

@@ -14,8 +14,8 @@ import xarray as xr
 
 import epilens
 from epilens.data.load_patient import LoadedPatient
-from epilens.data.onset import GIVEN
-from epilens.data.onset_texts import RULES
+from epilens.data.onsets.onset import GIVEN
+from epilens.data.onsets.texts import RULES
 from epilens.evidence.cube import is_ictal, is_reference
 from epilens.plan import FilterPlan, Plan
 

@@ -24,9 +24,9 @@ from pydantic import (
 from epilens.core.errors import DataError, ModelError
 from epilens.core.provenance import code_digest, digest_of
 from epilens.core.redaction import hide_paths
+from epilens.data.channels.user_choices import Exclusions, with_reasons
 from epilens.data.discovery import Case, TraceFile
-from epilens.data.exclusions import Exclusions, with_reasons
-from epilens.data.onset import Onset
+from epilens.data.onsets.onset import Onset
 from epilens.io.documents import Document
 from epilens.io.safe_read import check_regular, read_bytes
 from epilens.localization import DEFAULT, FALLBACK, Request

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epilens.data.contacts import contact_of, short_names
+from epilens.data.channels.contacts import contact_of, short_names
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

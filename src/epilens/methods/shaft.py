@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from epilens.core.types import Floats
-from epilens.data.contacts import along_shafts
+from epilens.data.channels.contacts import along_shafts
 from epilens.methods import Scorer
 from epilens.plan import ShaftPlan
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from epilens.core.errors import DataError
 from epilens.core.html_repr import SIMULATED, as_text
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.data.tables import natural
 from epilens.report.bids_text import DISCLAIMER
 from epilens.report.derivative import files_of

@@ -9,9 +9,9 @@ from typing import Any
 
 from epilens.core.console import print_table, progress, say
 from epilens.core.errors import DataError
+from epilens.data.channels.contacts import short_names
 from epilens.data.chunked_reader import open_contacts
-from epilens.data.contacts import short_names
-from epilens.data.onset_finder import SUGGESTIONS, OnsetCandidate, candidates_of
+from epilens.data.onsets.finder import SUGGESTIONS, OnsetCandidate, candidates_of
 
 
 @dataclass(frozen=True)

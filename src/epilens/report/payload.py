@@ -9,7 +9,7 @@ import numpy as np
 import epilens
 from epilens.core.console import visible
 from epilens.core.glossary import PATIENT_TERMS, explain
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.localization.anatomy import NEAR_MM, Region, is_mni_like, pial_surface
 from epilens.localization.certainty import PatientCertainty
 from epilens.localization.maps import TimeMap

@@ -13,7 +13,7 @@ import numpy as np
 
 import epilens
 from epilens.core.console import visible
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.io.delimited import safe, to_tsv
 from epilens.io.xlsx import workbook_of
 from epilens.report.bids_text import DISCLAIMER, as_json, cell

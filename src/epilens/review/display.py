@@ -16,7 +16,7 @@ import scipy.signal
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.data.montage import neighbour_pairs
 from epilens.review.signals import OpenFile
 

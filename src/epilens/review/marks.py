@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
-from epilens.data.channel_suggestions import What
-from epilens.data.exclusions import Choice
-from epilens.data.onset import APART_S, Onset
+from epilens.data.channels.suggestions import What
+from epilens.data.channels.user_choices import Choice
+from epilens.data.onsets.onset import APART_S, Onset
 from epilens.data.tables import natural
 from epilens.io.documents import Count, Document, Text, expecting, refusal
 from epilens.report.bids_text import DISCLAIMER

@@ -11,7 +11,7 @@ from typing import Any
 
 import epilens
 from epilens.core.html_repr import as_text
-from epilens.data.contacts import short_names
+from epilens.data.channels.contacts import short_names
 from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.report.bids_text import DISCLAIMER, cell

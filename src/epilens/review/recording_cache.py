@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
-from epilens.data.channel_suggestions import ChannelSuggestion, suggest_channels
+from epilens.data.channels.suggestions import ChannelSuggestion, suggest_channels
 from epilens.data.chunked_reader import ContactSignals
-from epilens.data.onset_finder import OnsetCandidate, candidates_of
+from epilens.data.onsets.finder import OnsetCandidate, candidates_of
 from epilens.review.session import Session
 from epilens.review.signals import OpenFile, open_file
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from epilens.core.errors import EpilensError
-from epilens.data.contacts import contact_of, short_names
+from epilens.data.channels.contacts import contact_of, short_names
 from epilens.data.tables import natural
 from epilens.review.comparison import compare
 from epilens.review.file_onsets import onset_to_json

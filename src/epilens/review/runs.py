@@ -19,8 +19,8 @@ from pydantic import Field
 
 import epilens
 from epilens.core.errors import DataError
-from epilens.data.contacts import short_names
-from epilens.data.onset import Onset
+from epilens.data.channels.contacts import short_names
+from epilens.data.onsets.onset import Onset
 from epilens.io.atomic import json_text, load_json, write_atomically, write_new
 from epilens.io.documents import Document
 from epilens.localization.run_spec import RunInputs

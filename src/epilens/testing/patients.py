@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from epilens.data.onset import Onset
-from epilens.data.positions import Positions
+from epilens.data.electrodes.positions import Positions
+from epilens.data.onsets.onset import Onset
 from epilens.data.recording import Recording
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import Run, open_run

@@ -10,8 +10,8 @@ from typing import Any
 from epilens.core.errors import Reason
 from epilens.core.registry import Registry
 from epilens.data.audit import Note
+from epilens.data.labels.zones import Choice, LabelSource
 from epilens.data.participants import Participant, reason_of_outcome
-from epilens.data.zones import Choice, LabelSource
 
 
 def everyone(patient: str, participant: Participant) -> str | Reason:

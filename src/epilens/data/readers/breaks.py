@@ -19,7 +19,7 @@ import numpy as np
 
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
-from epilens.data.onset import GIVEN, TABLED, Event, Onset
+from epilens.data.onsets.onset import GIVEN, TABLED, Event, Onset
 
 _RECORD_START = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14")
 _BOUNDARIES = ("new segment/", "edge boundary", "bad boundary", "boundary")

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from epilens.data.audit import Note
-from epilens.data.non_contacts import why_no_contact
+from epilens.data.channels.non_contacts import why_no_contact
 from epilens.data.tables import as_number
 
 _FIXED, _SIGNAL = 256, 256

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from epilens.data.onset import Event
+from epilens.data.onsets.onset import Event
 from epilens.data.readers.breaks import Break, breaks_in_header, read_edfio, to_signal_s
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import UV_PER_UNIT, RecordingReader, is_voltage, plain_unit

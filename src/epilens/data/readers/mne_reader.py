@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
-from epilens.data.contacts import Contact, contacts_of_channel, parse_contact, typed_contact
-from epilens.data.onset import Event
+from epilens.data.channels.contacts import (
+    Contact,
+    contacts_of_channel,
+    parse_contact,
+    typed_contact,
+)
+from epilens.data.onsets.onset import Event
 from epilens.data.readers.breaks import (
     Break,
     breaks_in_annotations,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.data.audit import Note
-from epilens.data.onset import Event
+from epilens.data.onsets.onset import Event
 from epilens.data.readers.breaks import Break
 
 SECOND = Note(

@@ -1,0 +1,183 @@
+"""Contacts whose signal cannot be trusted in one seizure: dead, disconnected, or only noise.
+
+The reference and the ictal interval are checked separately: a contact that is dead before onset
+and alive after it would otherwise change most of all. The limits are far stricter than those of
+`suggest_channels`, because nobody looks at the signal before such a contact is excluded. Size and
+noise are compared with the other contacts before onset: contacts that take part in a seizure become
+large and fast, too. After onset, only what no tissue produces is noise: a signal as large that is
+almost white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epilens.data.audit import AuditRow, excluded_row, noted_row
+from epilens.data.channels.contacts import meant_channels
+from epilens.data.channels.measures import (
+    Floats,
+    Stretch,
+    Summary,
+    is_beyond,
+    measure_stretch,
+    mostly_above,
+)
+from epilens.plan import QualityPlan
+
+if TYPE_CHECKING:
+    from epilens.data.recording import Recording
+
+_PIECE_S = 2.0
+FLAT, STUCK, LARGE, SMALL, ROUGH = 0.2, 0.5, 10.0, 30.0, 6.0
+"""Limits: constant and stuck fraction of an interval; times the median contact."""
+DOUBTFUL = 0.6
+"""Fraction of the limit of the size from which on a contact is used, but noted."""
+MAINS = 0.95
+"""Fraction of the power before onset, where the median contact has less than half of it."""
+WHITE = 1.2
+"""Steps between samples relative to the size, from which on a signal is almost white (√2)."""
+LARGE_WHITE, WHITE_HZ = 3.0, 400.0
+"""Limit of its size, and the rate below which fast activity of a seizure is almost white, too."""
+INCOMPLETE = 0.75
+"""Fraction of an interval in which samples are missing."""
+IMPOSSIBLE_UV = 1e6
+"""No electrode has a potential of one volt."""
+
+
+def check_contacts(
+    recording: Recording, plan: QualityPlan, keep: Collection[str] = ()
+) -> tuple[list[bool], dict[str, AuditRow]]:
+    """Which contacts of a recording can be trusted, and a row for every other one by its name.
+
+    keep : contacts that the user keeps; what is wrong with them is only noted.
+    """
+    signal, fs = recording.signal, recording.fs
+    if recording.missing is not None:
+        signal = np.where(recording.missing, np.float32(np.nan), signal)
+    onset = min(max(round(-recording.start_s * fs), 0), signal.shape[1])
+    before, after = (_pieces(part, fs, plan) for part in (signal[:, :onset], signal[:, onset:]))
+    broken = _broken(before, after, fs)
+    kept, rows = meant_channels(keep, recording.channels), {}
+    trusted = [True] * len(recording.channels)
+    for i, (defect, amount) in sorted((_doubtful(before) | broken).items()):
+        name = recording.channels[i]
+        trusted[i] = name in kept or i not in broken
+        text = f"signal is {{found}} ({amount})"
+        if i in broken:
+            text += "; kept by the user" if trusted[i] else "; not used in this seizure"
+        row = noted_row if trusted[i] else excluded_row
+        rows[name] = row("channel", text, "channel-quality", (*recording.who, name), defect)
+    return trusted, rows
+
+
+def _pieces(part: NDArray[np.float32], fs: float, plan: QualityPlan) -> list[Stretch]:
+    """Measures of consecutive pieces of a signal (channel, time) in µV; NaN where it is missing."""
+    length = round(_PIECE_S * fs)
+    starts = range(0, part.shape[1] - length + 1, length)
+    return [measure_stretch(part[:, start : start + length], fs, plan) for start in starts]
+
+
+_Defects = dict[int, tuple[str, str]]
+"""By the index of a contact: a few words, such as `flat before onset`, and how much."""
+
+
+def _broken(before: list[Stretch], after: list[Stretch], fs: float) -> _Defects:
+    """Contacts that cannot be trusted before or after onset; the first reason of each."""
+    broken: _Defects = {}
+    for when, pieces in (("before", before), ("after", after)):
+        if not pieces:
+            continue
+        whole = Summary.of(pieces)
+        checks = _incomplete(whole) + _constant(pieces, whole)
+        checks += _unlike_others(whole) if when == "before" else _white_noise(pieces, whole, fs)
+        for name, fails, amounts, words in checks:
+            for i in np.flatnonzero(fails):
+                broken.setdefault(int(i), (f"{name} {when} onset", words.format(amounts[i])))
+    return broken
+
+
+def _doubtful(before: list[Stretch]) -> _Defects:
+    """Contacts that are almost as large as noise before onset.
+
+    They are used: a limit that excludes must not hide those close to it.
+    """
+    if not before:
+        return {}
+    whole = Summary.of(before)
+    doubtful = is_beyond(whole.large, DOUBTFUL * LARGE, whole.flat >= FLAT)
+    text = "{:.1f} times the size of the median contact"
+    return {
+        int(i): ("very large before onset", text.format(np.exp(whole.large[i])))
+        for i in np.flatnonzero(doubtful)
+    }
+
+
+_Check = tuple[str, NDArray[np.bool_], Floats, str]
+"""Name, the contacts that fail, how much, and how to say it."""
+
+
+def _incomplete(whole: Summary) -> list[_Check]:
+    """Contacts that miss samples which other contacts have."""
+    fails = (whole.missing >= INCOMPLETE) & (whole.missing.min() < INCOMPLETE)
+    return [("incomplete", fails, whole.missing, "{:.0%} of its samples are missing")]
+
+
+def _white_noise(pieces: list[Stretch], whole: Summary, fs: float) -> list[_Check]:
+    """Contacts that show almost white noise, larger than the signal of the others."""
+    if fs < WHITE_HZ:
+        return []
+    white = mostly_above([piece.rough for piece in pieces]) > WHITE
+    noise = is_beyond(whole.large, LARGE_WHITE, whole.flat >= FLAT) & white
+    return [("noise", noise, np.exp(whole.large), "{:.0f} times the size of the median contact")]
+
+
+def _constant(pieces: list[Stretch], whole: Summary) -> list[_Check]:
+    """Contacts without a signal; a piece in which all contacts are flat is a gap of the file."""
+    flat = np.array([piece.flat & (piece.missing == 0) for piece in pieces])
+    gap = flat.all(axis=1) if not flat.all() else np.zeros(len(flat), bool)
+    flat = flat[~gap].mean(axis=0)
+    dead, times_smaller = flat >= FLAT, np.exp(-whole.small)
+    tiny = is_beyond(-whole.small, SMALL, dead)
+    return [
+        ("flat", dead, flat, "constant for {:.0%} of the time"),
+        ("clipped", whole.stuck >= STUCK, whole.stuck, "at its extremes for {:.0%} of the time"),
+        ("almost flat", tiny, times_smaller, "{:.0f} times smaller than the median contact"),
+    ]
+
+
+def _unlike_others(whole: Summary) -> list[_Check]:
+    """Contacts that show noise: much larger or rougher than the others, or mains alone."""
+    dead = whole.flat >= FLAT
+    large, rough = is_beyond(whole.large, LARGE, dead), is_beyond(whole.rough, ROUGH, dead)
+    usual = np.median(whole.mains[~dead]) if not dead.all() else 1.0
+    hums = ~dead & (whole.mains > MAINS) & (usual < 0.5)
+    return [
+        ("noise", large, np.exp(whole.large), "{:.0f} times the size of the median contact"),
+        ("fast noise", rough, np.exp(whole.rough), "{:.0f} times that of the median contact"),
+        ("mains", hums, whole.mains, "mains are {:.0%} of its power"),
+    ]
+
+
+def repair_impossible(
+    signal: NDArray[np.float32],
+) -> tuple[NDArray[np.float32], dict[int, int]]:
+    """The signal with samples of more than a volt interpolated, and how many of which channel.
+
+    Nothing is replaced if the median channel is that large: then its unit is wrong.
+    """
+    if not signal.size or np.abs(signal).max() <= IMPOSSIBLE_UV:
+        return signal, {}
+    limit = max(IMPOSSIBLE_UV, 1e3 * float(np.median(np.median(np.abs(signal), axis=1))))
+    signal, replaced = signal.copy(), {}
+    for i in np.flatnonzero(np.abs(signal).max(axis=1) > limit):
+        row = signal[i]
+        wrong = np.abs(row - np.median(row)) > limit
+        if 0 < wrong.sum() < len(row):
+            at = np.arange(len(row))
+            row[wrong] = np.interp(at[wrong], at[~wrong], row[~wrong])
+            replaced[int(i)] = int(wrong.sum())
+    return signal, replaced

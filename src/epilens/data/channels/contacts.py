@@ -1,0 +1,349 @@
+"""Names of contacts: `EEG LF 01-Ref` is contact 1 of shaft LF; `TT1-6` means six contacts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from epilens.core.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from epilens.data.bids_scan import Patient
+
+
+class Contact(NamedTuple):
+    """One contact of a shaft, grid or strip; spelling differences are gone."""
+
+    shaft: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.shaft}{self.number}"
+
+
+# What recording systems wrap around the name that the implantation scheme uses.
+_PREFIX = re.compile(r"^(?:i?eeg|seeg|ecog|pol)\s+", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE)
+# The second channel of a file that has this name, as readers here call it.
+_SECOND = re.compile(r"\s+\(\d+\)$")
+_NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
+# Python refuses to read numbers of thousands of digits.
+_MOST_DIGITS = 9
+_LONGEST_NAME = 1000
+# What word processors and keyboards make of ' and -.
+_TYPOGRAPHY = str.maketrans(dict.fromkeys("’‘`´ʼʹ′", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-"))
+
+
+def plain_marks(text: str) -> str:
+    """A text with plain apostrophes and dashes."""
+    return text.translate(_TYPOGRAPHY)
+
+
+def plain_name(name: str) -> str:
+    """A name without what recording systems wrap around it, with plain apostrophes and dashes.
+
+    Examples
+    --------
+    >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
+    ('LF 01', "A'1-A'2")
+    """
+    name = _SECOND.sub("", re.sub(r"\s+", " ", plain_marks(name.strip())))
+    return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
+
+
+def typed_contact(name: str) -> Contact | None:
+    """`parse_contact` with the capitals as they were typed."""
+    name = plain_name(name)
+    match = _NAME.match(name) if len(name) <= _LONGEST_NAME else None
+    if match is None or len(match["number"]) > _MOST_DIGITS:
+        return None
+    return Contact(match["shaft"], int(match["number"]))
+
+
+def parse_contact(name: str) -> Contact | None:
+    """Shaft and number of a channel name, or None for names without a number.
+
+    Examples
+    --------
+    >>> parse_contact("EEG LF 01-Ref"), parse_contact("a'12"), parse_contact("ECG")
+    (Contact(shaft='LF', number=1), Contact(shaft="A'", number=12), None)
+    """
+    typed = typed_contact(name)
+    return None if typed is None else Contact(typed.shaft.upper(), typed.number)
+
+
+Parser = Callable[[str], Contact | None]
+
+
+def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Contact, ...]:
+    """The contact of a channel, both of a bipolar one, or none.
+
+    Examples
+    --------
+    >>> [[str(c) for c in contacts_of_channel(n)] for n in ("LF 01-Ref", "EEG LF1-LF2", "ECG")]
+    [['LF1'], ['LF1', 'LF2'], []]
+    """
+    both = [contact for side in plain_name(channel).split("-") if (contact := parse(side))]
+    if len(both) == 2 and both[0].shaft.upper() == both[1].shaft.upper():
+        return tuple(both)
+    whole = parse(channel)
+    return (whole,) if whole else ()
+
+
+@dataclass(frozen=True)
+class ContactList:
+    """Contacts read from free text, and the pieces that are not contacts."""
+
+    contacts: tuple[Contact, ...]
+    not_understood: tuple[str, ...]
+    typed: Mapping[Contact, Collection[str]] = field(default_factory=dict)
+    """Shafts of the contacts as they were typed."""
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> ContactList:
+        """The contacts of single names; both of a bipolar one."""
+        typed: dict[Contact, set[str]] = {}
+        not_understood = []
+        for name in names:
+            contacts = contacts_of_channel(name, typed_contact)
+            not_understood += [] if contacts else [name]
+            for contact in contacts:
+                typed.setdefault(_folded(contact), set()).add(contact.shaft)
+        return cls(tuple(typed), tuple(not_understood), typed)
+
+
+def _folded(contact: Contact) -> Contact:
+    return Contact(contact.shaft.upper(), contact.number)
+
+
+_SHAFT = r"[^\W\d_]+'?"
+_PIECE = re.compile(
+    rf"(?P<shaft>(?<![^\W\d_]){_SHAFT})?\s*(?P<first>\d+)"
+    rf"(?:\s*-\s*(?P<last_shaft>{_SHAFT})?\s*(?P<last>\d+))?"
+)
+_LONGEST_SHAFT = 256
+# "TT1 and 2" has no shaft AND.
+_JOINED = re.compile(r"and\s", re.IGNORECASE)
+_WRAPPING = {"eeg", "ieeg", "seeg", "ecog", "pol", "ref"}
+
+
+def expand_contacts(text: str, shafts: Collection[str] | None = None) -> ContactList:
+    """Contacts of a clinician's list: `;` `,` `:` space and newline separate, ranges by `-`, `to`.
+
+    A bare number or range continues the shaft before it. Order is kept, repetitions are dropped.
+
+    shafts : those of the patient, in capitals: a word `TO` between numbers is a strip where there
+    is one of this name. None: where it is written in capitals.
+
+    Examples
+    --------
+    >>> [str(c) for c in expand_contacts("TT1-3; pst1, 4: AST 2").contacts]
+    ['TT1', 'TT2', 'TT3', 'PST1', 'PST4', 'AST2']
+    >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
+    ["A'1", "A'2", 'B1', 'B2', 'B3']
+    """
+    text = _with_ranges(re.sub(r"\s+", " ", plain_marks(text)), shafts)
+    contacts: dict[Contact, set[str]] = {}
+    not_understood, end, shaft = [], 0, ""
+    for match in _PIECE.finditer(text):
+        not_understood += _words(text[end : match.start()])
+        end = match.end()
+        if not _JOINED.match(match[0]):
+            shaft = match["shaft"] or shaft
+        if max(len(match["first"]), len(match["last"] or "")) > _MOST_DIGITS:
+            not_understood.append(match[0].strip())
+            continue
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        other_shaft = (match["last_shaft"] or shaft).upper() != shaft.upper()
+        if not shaft or other_shaft or abs(last - first) >= _LONGEST_SHAFT:
+            not_understood.append(match[0].strip())
+            continue
+        for number in range(min(first, last), max(first, last) + 1):
+            contacts.setdefault(Contact(shaft.upper(), number), set()).add(shaft)
+    not_understood += _words(text[end:])
+    return ContactList(tuple(contacts), tuple(not_understood), contacts)
+
+
+def _with_ranges(text: str, shafts: Collection[str] | None) -> str:
+    """`A1 to 4` and `A1..4` as `A1-4`; a strip TO stays one."""
+    text = re.sub(rf"(?<=\d)\s*(?:\.{{2,}}|…)\s*(?={_SHAFT}\s*\d|\d)", "-", text)
+    if shafts is not None and "TO" in shafts:
+        return text
+    word = "to" if shafts is None else "[tT][oO]"
+    return re.sub(rf"(?<=\d)\s+{word}\s+(?={_SHAFT}\s*\d|\d)", "-", text)
+
+
+_NEGATIONS = re.compile(
+    r"\b(?:without|except|excluding|spared|sparing|nicht|keine?|ohne|au(?:ß|ss)er|sauf|sans)\b"
+    r"|\b(?:not|no|non|but|pas)\b(?!\s*-?\d)",
+    re.IGNORECASE,
+)
+
+
+def negation_in(text: str, shafts: Collection[str] = ()) -> str:
+    """The first word of a list that excludes contacts, or empty text.
+
+    Examples
+    --------
+    >>> negation_in("TT1-6, not TT3"), negation_in("NO 1-4"), negation_in("RB1, RB2")
+    ('not', '', '')
+    """
+    words = (match[0] for match in _NEGATIONS.finditer(text))
+    return next((word for word in words if word.upper() not in shafts), "")
+
+
+def _words(text: str) -> list[str]:
+    words = re.split(r"[\s;,:.&+-]+", text)
+    return [word for word in words if word and word.lower() not in _WRAPPING]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Which channels a list means."""
+
+    channels: frozenset[str]
+    unknown: tuple[Contact, ...]
+    """Contacts of the list that no channel is of."""
+    ambiguous: tuple[Contact, ...]
+    """Contacts of two electrodes whose names differ in capitals alone, spelt like neither."""
+
+    @property
+    def unmatched(self) -> tuple[Contact, ...]:
+        """Contacts of the list for which there is no one channel."""
+        return self.unknown + self.ambiguous
+
+
+def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
+    """The channels that a list means; spelling differences do not count where they need not.
+
+    Of a bipolar channel, either contact is enough, as in the bipolar montage. Where the recording
+    has `a1` and `A1`, capitals count, and a contact that is spelt like neither does not match.
+    """
+    of_contact: dict[Contact, list[tuple[str, str]]] = {}
+    for channel in channels:
+        for contact in contacts_of_channel(channel, typed_contact):
+            of_contact.setdefault(_folded(contact), []).append((contact.shaft, channel))
+    meant, unknown, ambiguous = set[str](), [], []
+    for contact in listed.contacts:
+        matches = of_contact.get(contact, [])
+        if len({shaft for shaft, _ in matches}) > 1:
+            typed = listed.typed.get(contact, frozenset({contact.shaft}))
+            matches = [pair for pair in matches if pair[0] in typed]
+            ambiguous += [] if matches else [contact]
+        elif not matches:
+            unknown.append(contact)
+        meant |= {channel for _, channel in matches}
+    return Matches(frozenset(meant), tuple(unknown), tuple(ambiguous))
+
+
+def meant_channels(names: Iterable[str], channels: Sequence[str]) -> frozenset[str]:
+    """The channels that single names mean, as they are written or as people say them.
+
+    Examples
+    --------
+    >>> sorted(meant_channels(["ra3", "EEG RB 1-Ref"], ["EEG RA 03-Ref", "EEG RB 1-Ref", "RC1"]))
+    ['EEG RA 03-Ref', 'EEG RB 1-Ref']
+    """
+    typed = {name.strip().upper(): name for name in names}
+    exact = {channel for channel in channels if channel.upper() in typed}
+    others = [typed[name] for name in typed.keys() - {channel.upper() for channel in exact}]
+    return frozenset(exact | match_list(ContactList.of_names(others), channels).channels)
+
+
+def shaft_names(channels: Iterable[str]) -> frozenset[str]:
+    """Shafts of channels, in capitals."""
+    return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))
+
+
+def contact_of(channel: str) -> Contact | None:
+    """Where a channel lies; a bipolar pair (`A1-A2`) lies where its first contact does."""
+    return next(iter(contacts_of_channel(channel)), None)
+
+
+def along_shafts(channels: Iterable[str]) -> list[tuple[list[int], list[int]]]:
+    """Positions among the channels and numbers of the contacts of each shaft, by names."""
+    shafts: dict[str, tuple[list[int], list[int]]] = {}
+    for i, channel in enumerate(channels):
+        contact = contact_of(str(channel))
+        if contact is not None:
+            members, numbers = shafts.setdefault(contact.shaft, ([], []))
+            members.append(i)
+            numbers.append(contact.number)
+    return list(shafts.values())
+
+
+# Letters, an apostrophe, digits: nothing else becomes shorter.
+_SHORT = re.compile(r"[^\W\d_]+'?\d+")
+
+
+def short_names(channels: Sequence[str]) -> tuple[str, ...]:
+    """Names as people say them; whole where two channels would have the same.
+
+    Examples
+    --------
+    >>> short_names(["EEG RC 12-Ref", "POL A’1", "EEG LF 01-Ref-EEG LF 02-Ref", "<b>1"])
+    ('RC12', "A'1", 'LF01-LF02', '<b>1')
+    >>> short_names(["EEG A1", "POL A1"])
+    ('EEG A1', 'POL A1')
+    """
+    short = [_short(name) for name in channels]
+    times = Counter(short)
+    return tuple(s if times[s] == 1 else name for s, name in zip(short, channels, strict=True))
+
+
+def _short(name: str) -> str:
+    contacts = contacts_of_channel(name)
+    sides = [side for side in plain_name(name).split("-") if parse_contact(side)]
+    if len(contacts) == 1:
+        sides = [plain_name(name)]
+    sides = [re.sub(r"[\s_-]+", "", plain_name(side)) for side in sides]
+    plain = len(sides) == len(contacts) > 0 and all(_SHORT.fullmatch(side) for side in sides)
+    return "-".join(sides) if plain else name
+
+
+def kept_of(patient: str, keep: Iterable[str]) -> tuple[str, ...]:
+    """Names of a patient's contacts among entries `PATIENT:CHANNEL`, which the user keeps.
+
+    Examples
+    --------
+    >>> kept_of("sub-01", ["sub-01:RA5", "02:RB1", "01:RB2"])
+    ('RA5', 'RB2')
+    """
+    entries = (entry.partition(":") for entry in keep)
+    return tuple(name.strip() for who, _, name in entries if _code(who) == _code(patient))
+
+
+def _code(who: str) -> str:
+    return who.strip().removeprefix("sub-")
+
+
+def check_kept(keep: Collection[str], patients: Iterable[Patient]) -> None:
+    """Refuse an entry whose patient or channel does not exist: it was meant to change something."""
+    channels = {_code(patient.name): patient.channels for patient in patients}
+    for entry in keep:
+        who, colon, name = entry.partition(":")
+        if not colon or not name.strip():
+            raise DataError(f"--keep: expected PATIENT:CHANNEL such as 01:RA5, found {entry!r}.")
+        if _code(who) not in channels:
+            hint = did_you_mean(_code(who), channels)
+            raise DataError(f"--keep: expected a patient of the dataset, found {who!r}. {hint}")
+        check_meant("--keep", [name], channels[_code(who)], who)
+
+
+def check_meant(
+    option: str, names: Iterable[str], channels: Sequence[str], whose: str = "the recordings"
+) -> None:
+    """Refuse a name that no channel has: it was meant to change something."""
+    for name in names:
+        if not meant_channels([name], channels):
+            by_capitals = {channel.upper(): channel for channel in channels}
+            close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
+            hint = f"Did you mean {by_capitals[close[0]]!r}?" if close else ""
+            raise DataError(
+                f"{option}: expected a channel of {whose}, found {name!r}. "
+                + (hint or f"Names are like {channels[0]!r}.")
+            )

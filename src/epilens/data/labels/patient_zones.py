@@ -1,0 +1,121 @@
+"""Onset zone, resection and EZ of a patient, from the dataset's label sources in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from epilens.core.errors import DataError, Reason
+from epilens.data.audit import AuditRow, Note, noted_row
+from epilens.data.datasets import Dataset
+from epilens.data.labels.sources import LabelTable
+from epilens.data.labels.zones import Choice, PatientTables, Reader, Zones
+from epilens.data.sidecars import BidsTree
+from epilens.plan import Plan
+
+
+class PatientZones:
+    """The label sources of a tree, opened once; notes go to the audit's `rows`.
+
+    everyone : labels that cannot be read are only noted.
+    """
+
+    def __init__(
+        self, tree: BidsTree, dataset: Dataset, plan: Plan, everyone: bool, rows: list[AuditRow]
+    ):
+        self._tree, self._dataset, self._plan, self._everyone = tree, dataset, plan, everyone
+        self.rows = rows
+        self._unread: list[Reason] = []
+
+    @cached_property
+    def _readers(self) -> list[Reader]:
+        """Opened label sources; those that cannot be opened are reported if labels are missing."""
+        table = [LabelTable(Path(path))] if (path := self._plan.cohort.labels) else []
+        if table and not self._everyone:
+            self._note_strangers(table[0])
+            return [table[0].open(self._tree.root)]
+        readers = []
+        for source in [*table, *self._dataset.labels]:
+            try:
+                readers.append(source.open(self._tree.root))
+            except DataError as error:
+                # Where a table of the user lies is not for others to know.
+                own = isinstance(source, LabelTable)
+                unread = Note("the label table could not be read", "file-unreadable")
+                self._unread.append(unread if own else error.reason)
+        return readers
+
+    def of(self, tables: PatientTables, onset: frozenset[str] | None) -> Zones:
+        """Onset zone and resection as far as they are known, and the EZ that was chosen of them.
+
+        Each zone comes from the first source that states it. The EZ is chosen from the zones by
+        the plan, else by the dataset's entry; a source that names channels EZ outright decides, and
+        later sources do not change the entry's choice. `onset` are contacts in which the seizures
+        began, as events name them.
+        """
+        zones, ez = Zones(), None
+        choice = "" if self._plan.cohort.labels else self._plan.cohort.ez
+        for reader in self._readers:
+            try:
+                labels = reader(tables)
+            except DataError as error:
+                if not self._everyone and ez is None:
+                    raise
+                self._unread.append(error.reason)
+                continue
+            if labels is None:
+                continue
+            outright = zones.ez is not None
+            zones = zones.completed(labels.zones)
+            if not outright:
+                self.rows += labels.rows
+                ez = None if choice else zones.chosen(self._rule)
+        zones = replace(zones, onset=onset)
+        if onset and not zones.soz:
+            zones = self._with_onset_contacts(tables.patient, zones)
+            if zones.ez is None and not self._plan.cohort.labels:
+                chosen = zones.chosen(self._rule)
+                ez = chosen if ez is None else ez | (chosen or ez)
+        if choice:
+            ez = zones.chosen(choice)
+            self._note_choice(tables.patient, zones, ez)
+        return replace(zones, ez=ez)
+
+    def _with_onset_contacts(self, patient: str, zones: Zones) -> Zones:
+        """The contacts that events name are the onset zone where no label states another."""
+        stated = "no label states" if zones.soz is None else "no channel is labelled as"
+        text = (
+            f"{stated} the onset zone; the {len(zones.onset or ())} contacts in which its seizures "
+            "began, by their events, are used"
+        )
+        self.rows.append(noted_row("label", text, "label", (patient,)))
+        return replace(zones, soz=zones.onset)
+
+    @property
+    def _rule(self) -> Choice:
+        """The dataset's own choice; a table of the user says itself what is EZ."""
+        return "either" if self._plan.cohort.labels else self._dataset.zone
+
+    def _note_choice(self, patient: str, zones: Zones, ez: frozenset[str] | None) -> None:
+        if ez is None and zones.chosen("either") is not None:
+            has = [name for name in ("soz", "resected", "ez") if getattr(zones, name) is not None]
+            wanted = self._plan.cohort.ez
+            text = f"cohort.ez is {wanted!r}, but its labels state only {', '.join(has)}"
+            self.rows.append(noted_row("label", text, "label", (patient,)))
+
+    def _note_strangers(self, table: LabelTable) -> None:
+        strangers = table.patients() - set(self._tree.participants)
+        if strangers:
+            text = f"{len(strangers)} patients of the label table are not in this dataset"
+            self.rows.append(noted_row("label", text, "label"))
+
+    def note_unlabelled(self, patients: Collection[str]) -> None:
+        """Rows for patients without an EZ label, and for label sources that could not be read."""
+        if not patients:
+            return
+        for reason in dict.fromkeys(self._unread):
+            self.rows.append(AuditRow.of("dataset", reason, effect="noted"))
+        text = f"has no EZ label ({self._dataset.ez})"
+        self.rows += [noted_row("label", text, "label", (patient,)) for patient in patients]
