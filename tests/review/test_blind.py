@@ -8,6 +8,8 @@ import pytest
 from http_client import get_json, post_json, send_request
 from patients_to_run import review_with_runs
 
+from epilens.core.errors import DataError
+from epilens.review.session import check_blind
 from epilens.review.start import make_review
 
 RESULTS = (
@@ -118,3 +120,9 @@ def test_everybody_sees_the_ranking_where_the_review_says_so(tmp_path):
         assert change(server, "AB", act="sign", verdicts={"A1": "agree"})[0] == 200
         assert not is_hidden(server, "CD")
         assert not is_hidden(server, "")
+
+
+def test_another_word_than_the_choices_is_refused_in_one_sentence():
+    assert [check_blind(text) for text in ("second", "all", "none")] == ["second", "all", "none"]
+    with pytest.raises(DataError, match="--blind: expected second, all, none, found 'sometimes'"):
+        check_blind("sometimes")

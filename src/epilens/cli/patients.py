@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -244,7 +244,7 @@ def review(
         str, option("Contacts of a resection, e.g. 'TT1-6, PST2', a file, or `labels`.")
     ] = "",
     blind: Annotated[
-        Literal["second", "all", "none"],
+        str,
         option(
             "Readers who mark before they see a ranking: those after the first signature "
             "(second), all or none."
@@ -263,11 +263,11 @@ def review(
     from epilens.cli.localize import read_resection
     from epilens.data.discovery import cases_of
     from epilens.localization.run_spec import PatientFacts
-    from epilens.review.session import open_session
+    from epilens.review.session import check_blind, open_session
     from epilens.review.start import serve
 
     facts = PatientFacts.of(electrodes, space, read_resection(resected))
-    session = open_session(cases_of(given, patient), out, model or (), facts, blind)
+    session = open_session(cases_of(given, patient), out, model or (), facts, check_blind(blind))
     serve(session, port, typer.echo)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
@@ -51,6 +51,15 @@ class Session:
     def folder(self, code: str) -> Path:
         """Return the folder of a patient's marks, runs and readings."""
         return self.out / self.case(code).code
+
+
+def check_blind(text: str) -> Blind:
+    """Return which readers mark before they see a ranking; anything else is refused."""
+    choices: tuple[Blind, ...] = get_args(Blind)
+    for choice in choices:
+        if text == choice:
+            return choice
+    raise DataError(f"--blind: expected {', '.join(choices)}, found {text!r}. Give one of them.")
 
 
 def open_session(
