@@ -17,13 +17,16 @@ import pandas as pd
 import pybv
 import torch
 
-from epilens.data.bids_runs import events_of, good_channels, read_onsets
+from epilens.data.channels.bids_channels import good_channels
 from epilens.data.channels.contacts import expand_contacts, match_list, shaft_names
 from epilens.data.channels.non_contacts import not_contacts
 from epilens.data.datasets import recognise
 from epilens.data.electrodes.positions import read_positions
 from epilens.data.labels.sources import LabelTable
-from epilens.data.onsets.onset import Event, find_onset
+from epilens.data.onsets.annotated import find_onset
+from epilens.data.onsets.bids_events import events_of
+from epilens.data.onsets.onset import Event
+from epilens.data.onsets.onset_table import read_onsets
 from epilens.data.readers import open_reader
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.tables import read_json, read_sheet, read_table

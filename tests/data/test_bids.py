@@ -34,7 +34,7 @@ from trees import (
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.data.bids import read_bids
-from epilens.data.bids_runs import read_onsets
+from epilens.data.onsets.onset_table import read_onsets
 from epilens.data.recording import align
 from epilens.data.tables import natural, read_table
 from epilens.plan import Plan

@@ -24,7 +24,8 @@ from trees import (
 
 from epilens.data.bids import read_bids, survey_cohort
 from epilens.data.cohort import cohort_summary
-from epilens.data.onsets.onset import Event, find_seizures
+from epilens.data.onsets.annotated import find_seizures
+from epilens.data.onsets.onset import Event
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.describe import describe
 from epilens.plan import Plan

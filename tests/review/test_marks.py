@@ -9,9 +9,9 @@ from http_client import get_json, post_json
 from recordings_to_review import write_edf
 
 from epilens.core.errors import DataError
-from epilens.data.bids_runs import read_onsets
 from epilens.data.discovery import cases_of
 from epilens.data.onsets.onset import TABLED, Onset
+from epilens.data.onsets.onset_table import read_onsets
 from epilens.review.mark_store import MarkStore
 from epilens.review.marks import PatientMarks
 from epilens.review.session import open_session

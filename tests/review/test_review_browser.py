@@ -12,8 +12,8 @@ import sys
 import pytest
 from recordings_to_review import NAMES, ONSET_S, write_edf
 
-from epilens.data.bids_runs import read_onsets
 from epilens.data.discovery import cases_of
+from epilens.data.onsets.onset_table import read_onsets
 from epilens.review.session import open_session
 from epilens.review.start import make_review
 

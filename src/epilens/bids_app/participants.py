@@ -20,7 +20,7 @@ from epilens.compute.jobs import Job, run_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
 from epilens.core.progress import Progress
 from epilens.core.redaction import hide_paths
-from epilens.data.channels.contacts import kept_of
+from epilens.data.channels.user_choices import kept_of
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in
 from epilens.data.tables import natural

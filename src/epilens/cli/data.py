@@ -147,7 +147,7 @@ def describe(
     """
     from epilens.compute.dask import progress_on
     from epilens.data.bids import read_cohort
-    from epilens.data.channels.contacts import check_kept
+    from epilens.data.channels.user_choices import check_kept
     from epilens.evidence.store import RECOGNISE_GLOBS, describe_cohort
     from epilens.io.outputs import check_folder
     from epilens.io.remote import display_path, writable

@@ -12,7 +12,8 @@ from epilens.data.audit import AuditRow, Note, shown_label
 from epilens.data.channels.non_contacts import why_no_contact
 from epilens.data.channels.user_choices import excluded_channels
 from epilens.data.electrodes.positions import montage_positions
-from epilens.data.onsets.onset import Onset, OutsideError, find_onset
+from epilens.data.onsets.annotated import find_onset
+from epilens.data.onsets.onset import Onset, OutsideError
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, is_cut_off, open_mne
 from epilens.data.readers.protocol import SECOND, RecordingReader
 from epilens.data.recording import SeizureRun

@@ -18,7 +18,8 @@ from epilens.data.bids_runs import run_name, runs_of
 from epilens.data.bids_scan import Patient, Scan
 from epilens.data.datasets import DATASETS, recognise
 from epilens.data.duplicates import without_copies
-from epilens.data.onsets.bids_onsets import STIMULATION, Onsets, states_seizure
+from epilens.data.onsets.bids_events import STIMULATION, states_seizure
+from epilens.data.onsets.bids_onsets import Onsets
 from epilens.data.read_seizures import Pending, read_or_audit
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in

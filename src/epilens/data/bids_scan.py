@@ -13,16 +13,11 @@ import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note, add_new, excluded_row, noted_row, shown_run
-from epilens.data.bids_runs import (
-    RunSidecars,
-    check_continuous,
-    good_channels,
-    run_name,
-    runs_of,
-    seizure_name,
-)
+from epilens.data.bids_runs import RunSidecars, check_continuous, run_name, runs_of, seizure_name
+from epilens.data.channels.bids_channels import good_channels, marked_bad
 from epilens.data.datasets import Dataset, recognise
-from epilens.data.electrodes.positions import BidsElectrodes, Positions, RunElectrodes
+from epilens.data.electrodes.bids_electrodes import BidsElectrodes, RunElectrodes
+from epilens.data.electrodes.positions import Positions
 from epilens.data.labels.patient_zones import PatientZones
 from epilens.data.labels.sources import is_code
 from epilens.data.labels.zones import PatientTables, Zones
@@ -31,7 +26,6 @@ from epilens.data.participants import explained
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.data.tables import MalformedError, as_number, natural
-from epilens.data.yes_no import marked_bad
 from epilens.plan import Plan
 
 MOST_EZ = 0.7

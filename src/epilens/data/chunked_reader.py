@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import contacts_in
-from epilens.data.bids_runs import good_channels, run_name
+from epilens.data.bids_runs import run_name
+from epilens.data.channels.bids_channels import good_channels
 from epilens.data.channels.contacts import meant_channels
 from epilens.data.discovery import bids_root
 from epilens.data.readers.formats import header_of

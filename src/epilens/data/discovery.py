@@ -52,7 +52,7 @@ class TraceFile:
     def ictal(self) -> bool:
         """Whether its task or its events name a seizure; True for a plain file: nothing says."""
         from epilens.data.datasets import recognise
-        from epilens.data.onsets.bids_onsets import states_seizure
+        from epilens.data.onsets.bids_events import states_seizure
 
         if self.tree is None or self.file is None:
             return True

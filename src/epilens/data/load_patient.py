@@ -20,8 +20,12 @@ from epilens.data.audit import AuditRow, Note
 from epilens.data.bare_files import plain_run
 from epilens.data.bids import scan_patient
 from epilens.data.bids_runs import seizure_name
-from epilens.data.channels.contacts import check_meant
-from epilens.data.channels.user_choices import Exclusions, excluded_channels, with_reasons
+from epilens.data.channels.user_choices import (
+    Exclusions,
+    check_meant,
+    excluded_channels,
+    with_reasons,
+)
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
 from epilens.data.electrodes.positions import place_contacts
 from epilens.data.onsets.onset import Onset

@@ -14,8 +14,9 @@ from functools import partial
 from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow, noted_row
 from epilens.data.channels.broken_contacts import check_contacts
-from epilens.data.channels.contacts import Contact, contacts_of_channel, kept_of, short_names
+from epilens.data.channels.contacts import Contact, contacts_of_channel, short_names
 from epilens.data.channels.export_checks import export_rows
+from epilens.data.channels.user_choices import kept_of
 from epilens.data.duplicates import DuplicateFilter
 from epilens.data.electrodes.positions import Positions
 from epilens.data.onsets.onset import OutsideError

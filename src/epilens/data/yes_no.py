@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.audit import Note
 from epilens.data.tables import as_number
 
 RESECTION = frozenset(
@@ -147,41 +146,3 @@ def _is_showable(value: str) -> bool:
     if as_number(value) is not None:
         return len(value) <= 8
     return len(value) <= 40 and bool(words) and all(word in _SHOWABLE for word in words)
-
-
-_MARKED = {
-    **dict.fromkeys(("bad", "badchannel", "badchannels"), "is marked bad"),
-    **dict.fromkeys(("artifact", "artefact", "artifacts", "artefacts"), "is marked as artifact"),
-    **dict.fromkeys(("noisy", "noise"), "is marked noisy"),
-    **dict.fromkeys(("included", "include"), "is not included"),
-    "csf": "lies in cerebrospinal fluid",
-    "screw": "lies in the anchor screw",
-    "silicon": "lies on the silicon of another electrode",
-    **dict.fromkeys(("outsidebrain", "outofbrain"), "lies outside the brain"),
-}
-"""Reason by column, without spaces and underscores; yes means unusable, except for `included`."""
-
-
-def marked_bad(
-    table: pd.DataFrame, fields: Mapping[str, Any], file: str
-) -> tuple[dict[str, Note], list[Note]]:
-    """Reason by channel for those that a column marks, and notes on columns that are unreadable.
-
-    `fields` is the JSON sidecar that explains the table's columns, `file` its name in the reasons.
-    """
-    marks: dict[str, Note] = {}
-    unreadable = []
-    for column in table.columns if "name" in table else ():
-        word = bare_word(column).removeprefix("is")
-        if word not in _MARKED:
-            continue
-        flags, values = read_flags(table, column, fields)
-        if values:
-            text = f"column {column} of {file} means neither yes nor no ({values}); no "
-            unreadable.append(Note(text + "channel is excluded by it", "channel-bad"))
-        unusable = not word.startswith("include")
-        note = Note(f"{_MARKED[word]} (column {column} of {file})", "channel-bad")
-        for name, flag in flags.items():
-            if flag is unusable:
-                marks.setdefault(name, note)
-    return marks, unreadable

@@ -7,7 +7,8 @@ from typing import Any
 
 from epilens.core.errors import EpilensError
 from epilens.data.discovery import TraceFile
-from epilens.data.onsets.onset import Onset, find_onset
+from epilens.data.onsets.annotated import find_onset
+from epilens.data.onsets.onset import Onset
 from epilens.review.marks import PatientMarks
 from epilens.review.signals import open_file
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
-from epilens.data.bids_runs import events_of
 from epilens.data.channels.non_contacts import BIDS_CONTACTS, why_no_contact
 from epilens.data.discovery import TraceFile
 from epilens.data.montage import shafts_of
+from epilens.data.onsets.bids_events import events_of
 from epilens.data.onsets.onset import Event
 from epilens.data.readers import open_reader
 from epilens.data.readers.breaks import to_signal_s

@@ -10,7 +10,7 @@ from trees import NAMES, noise, write_tree
 from epilens.bids_app.participants import choose_ranker, localize_all
 from epilens.core.errors import DataError, PlanError
 from epilens.data.bids import read_cohort
-from epilens.data.channels.contacts import check_kept
+from epilens.data.channels.user_choices import check_kept
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan, Runtime

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epilens.core.errors import OnsetError
-from epilens.data.onsets.onset import Event, find_onset
+from epilens.data.onsets.annotated import find_onset
+from epilens.data.onsets.onset import Event
 from epilens.data.onsets.texts import RULES
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -10,7 +10,7 @@ import pytest
 from format_files import FS, NAMES, TEXT
 
 from epilens.core.errors import DataError
-from epilens.data.onsets.onset import find_onset
+from epilens.data.onsets.annotated import find_onset
 from epilens.data.readers import formats as formats_module
 from epilens.data.readers import open_reader
 from epilens.data.readers.formats import FORMATS, files_of, format_of, header_of

@@ -6,13 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from epilens.core.errors import DataError, did_you_mean
-
 if TYPE_CHECKING:
-    from epilens.data.bids_scan import Patient
+    pass
 
 
 class Contact(NamedTuple):
@@ -303,47 +300,3 @@ def _short(name: str) -> str:
     sides = [re.sub(r"[\s_-]+", "", plain_name(side)) for side in sides]
     plain = len(sides) == len(contacts) > 0 and all(_SHORT.fullmatch(side) for side in sides)
     return "-".join(sides) if plain else name
-
-
-def kept_of(patient: str, keep: Iterable[str]) -> tuple[str, ...]:
-    """Names of a patient's contacts among entries `PATIENT:CHANNEL`, which the user keeps.
-
-    Examples
-    --------
-    >>> kept_of("sub-01", ["sub-01:RA5", "02:RB1", "01:RB2"])
-    ('RA5', 'RB2')
-    """
-    entries = (entry.partition(":") for entry in keep)
-    return tuple(name.strip() for who, _, name in entries if _code(who) == _code(patient))
-
-
-def _code(who: str) -> str:
-    return who.strip().removeprefix("sub-")
-
-
-def check_kept(keep: Collection[str], patients: Iterable[Patient]) -> None:
-    """Refuse an entry whose patient or channel does not exist: it was meant to change something."""
-    channels = {_code(patient.name): patient.channels for patient in patients}
-    for entry in keep:
-        who, colon, name = entry.partition(":")
-        if not colon or not name.strip():
-            raise DataError(f"--keep: expected PATIENT:CHANNEL such as 01:RA5, found {entry!r}.")
-        if _code(who) not in channels:
-            hint = did_you_mean(_code(who), channels)
-            raise DataError(f"--keep: expected a patient of the dataset, found {who!r}. {hint}")
-        check_meant("--keep", [name], channels[_code(who)], who)
-
-
-def check_meant(
-    option: str, names: Iterable[str], channels: Sequence[str], whose: str = "the recordings"
-) -> None:
-    """Refuse a name that no channel has: it was meant to change something."""
-    for name in names:
-        if not meant_channels([name], channels):
-            by_capitals = {channel.upper(): channel for channel in channels}
-            close = get_close_matches(name.upper(), sorted(by_capitals), n=1)
-            hint = f"Did you mean {by_capitals[close[0]]!r}?" if close else ""
-            raise DataError(
-                f"{option}: expected a channel of {whose}, found {name!r}. "
-                + (hint or f"Names are like {channels[0]!r}.")
-            )

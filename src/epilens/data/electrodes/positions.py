@@ -6,8 +6,7 @@ Of several electrodes.tsv of a run, one is used: that of the best coordinate sys
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from epilens.core.errors import DataError, Reason
-from epilens.data.audit import AuditRow, Note, add_new, noted_row
+from epilens.core.errors import DataError
+from epilens.data.audit import AuditRow, Note, noted_row
 from epilens.data.channels.contacts import (
     Contact,
     contacts_of_channel,
@@ -24,8 +23,7 @@ from epilens.data.channels.contacts import (
     typed_contact,
 )
 from epilens.data.electrodes.electrode_files import read_electrode_file
-from epilens.data.sidecars import BidsFile, BidsTree, space_of
-from epilens.data.tables import as_number, read_table
+from epilens.data.tables import as_number
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -238,103 +236,3 @@ def montage_positions(raw: BaseRaw) -> Positions:
         if np.isfinite(m).all()
     }
     return Positions(mm, str(at["coord_frame"]))
-
-
-_PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
-"""Templates first: region names need one."""
-
-
-@dataclass(frozen=True)
-class RunElectrodes:
-    """One electrodes.tsv; names are those of channels.tsv where they mean the same contact."""
-
-    table: pd.DataFrame
-    fields: dict[str, Any]
-    """electrodes.json, which explains the columns."""
-    positions: Positions
-
-
-class BidsElectrodes:
-    """The electrodes.tsv files of a tree, each read once; notes are added to the audit's `rows`."""
-
-    def __init__(self, tree: BidsTree, rows: list[AuditRow]):
-        self._tree, self._rows = tree, rows
-        self._read: dict[Path, RunElectrodes | None] = {}
-
-    def of_run(self, run: BidsFile, patient: str, names: Collection[str]) -> RunElectrodes | None:
-        """The table that applies to a run, or None; one that cannot be read is a note."""
-        paths = self._tree.sidecars(run, "electrodes", ".tsv")
-        if not paths:
-            return None
-        nearest = paths[-1]
-        if nearest not in self._read:
-            spaces = [path for path in paths if _bare(path) == _bare(nearest)]
-            try:
-                self._read[nearest] = self._preferred(run, spaces, patient, names)
-            except DataError as error:
-                reason = Reason(f"{error} Its contacts have no positions.", error.code)
-                add_new(self._rows, [AuditRow.of("patient", reason, (patient,), "noted")])
-                self._read[nearest] = None
-        return self._read[nearest]
-
-    def _preferred(
-        self, run: BidsFile, paths: list[Path], patient: str, names: Collection[str]
-    ) -> RunElectrodes:
-        """The table of the best coordinate system in which contacts have positions."""
-        ordered = sorted(paths, key=lambda path: _preference(space_of(path)))
-        tables: list[tuple[Path, RunElectrodes, list[AuditRow]]] = []
-        for path in ordered:
-            tables.append((path, *self._open(run, path, patient, names)))
-            if tables[-1][1].positions.mm:
-                break
-        path, table, rows = tables[-1] if tables[-1][1].positions.mm else tables[0]
-        if len(paths) > 1:
-            used = known_space(space_of(path)) or "the one without a name"
-            text = f"positions are given in {len(paths)} coordinate systems; {used} is used"
-            rows.append(noted_row("patient", text, "positions", (patient,)))
-        add_new(self._rows, rows)
-        return table
-
-    def _open(
-        self, run: BidsFile, path: Path, patient: str, names: Collection[str]
-    ) -> tuple[RunElectrodes, list[AuditRow]]:
-        table = read_table(path)
-        if "name" in table:
-            table = table.assign(name=names_in(list(table["name"]), names))
-        coordsystem = self._tree.fields(run, "coordsystem", space_of(path))
-        positions, rows = read_positions(table, coordsystem, patient)
-        return RunElectrodes(table, self._tree.fields(run, "electrodes"), positions), rows
-
-
-def names_in(names: list[str], channels: Collection[str]) -> list[str]:
-    """Names of electrodes.tsv as channels.tsv spells them (`C01` for `C1`), where that is clear.
-
-    Examples
-    --------
-    >>> names_in(["C01", "C2", "X"], ["C1", "C2"])
-    ['C1', 'C2', 'X']
-    """
-    free, unknown = set(channels) - set(names), set(names) - set(channels)
-    spelt: dict[Contact | None, list[str]] = {}
-    for channel in free:
-        spelt.setdefault(parse_contact(channel), []).append(channel)
-    contacts = {name: parse_contact(name) for name in unknown}
-    times = Counter(contacts[name] for name in names if name in unknown)
-    respelled = {
-        name: spelt[contact][0]
-        for name, contact in contacts.items()
-        if contact and times[contact] == 1 and len(spelt.get(contact, ())) == 1
-    }
-    return [respelled.get(name, name) for name in names]
-
-
-def _bare(path: Path) -> tuple[Path, frozenset[tuple[str, str]]]:
-    """Folder and entities without the space: equal for one table in several spaces."""
-    file = BidsFile.of(path)
-    entities = frozenset() if file is None else file.entities
-    return path.parent, frozenset(pair for pair in entities if pair[0] != "space")
-
-
-def _preference(space: str) -> int:
-    places = (i for i, p in enumerate(_PREFERRED) if re.match(p, space, re.IGNORECASE))
-    return next(places, len(_PREFERRED))

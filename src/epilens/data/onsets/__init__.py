@@ -1,7 +1,7 @@
 """When a seizure begins.
 
-`onset` defines an onset and a clock time. `texts` says what an annotation means, and `annotated`
-finds the onsets among the annotations of a recording. `bids_onsets` does so for the runs of a BIDS
-dataset, and reads the user's table of onsets. `finder` suggests onsets from the signal alone, which
-`changes` searches for sudden changes.
+By annotations: `onset` defines an onset and a clock time, `texts` says what the text of an
+annotation means, and `annotated` finds the onsets among the annotations of a recording. For BIDS
+datasets, `bids_events` reads events.tsv, `onset_table` the user's table, and `bids_onsets` decides.
+By the signal alone: `finder` suggests onsets, which `changes` finds as sudden changes of contacts.
 """

@@ -6,7 +6,6 @@ names a seizure: its task is a hint, not a filter.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,49 +13,21 @@ from pathlib import Path
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.audit import AuditRow, excluded_row, noted_row
 from epilens.data.bids_runs import (
-    check_onset,
-    events_of,
-    read_onsets,
     run_name,
     run_number,
     runs_among,
     seizure_name,
-    signal_file,
 )
 from epilens.data.datasets import Dataset
-from epilens.data.onsets.onset import Event, Onset, find_onset, find_seizures
-from epilens.data.readers.mne_reader import open_mne
+from epilens.data.onsets.annotated import find_onset, find_seizures
+from epilens.data.onsets.bids_events import STIMULATION, events_in, seizures_stated
+from epilens.data.onsets.onset import Onset
+from epilens.data.onsets.onset_table import read_onsets
 from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.plan import Plan
 
 Onsets = Mapping[tuple[str, str], Onset]
 """By patient, and name or number of a run."""
-
-STIMULATION = re.compile(r"stim|spes|ccep|chocs|(?<![a-z])esm(?![a-z])")
-"""Tasks and events of electrical stimulation, in lower case."""
-
-
-def events_in(tree: BidsTree, file: BidsFile) -> list[Event] | None:
-    """Events of a run: those of events.tsv, else the file's annotations; None without both."""
-    table, signal = tree.table(file, "events"), signal_file(file)
-    if table is not None:
-        return events_of(table)
-    return None if signal is None else open_mne(signal).annotations()
-
-
-def states_seizure(tree: BidsTree, dataset: Dataset, file: BidsFile) -> bool:
-    """Whether a run is of a seizure task, or its events or annotations name a seizure."""
-    try:
-        return dataset.is_ictal(file.entity("task")) or bool(_stated(tree, file))
-    except DataError:
-        return False
-
-
-def _stated(tree: BidsTree, file: BidsFile) -> list[Onset]:
-    """Seizures that the events of a run name; a file named interictal is not opened for it."""
-    if "interictal" in run_name(file).lower() and tree.table(file, "events") is None:
-        return []
-    return find_seizures(events_in(tree, file) or [])
 
 
 class RunOnsets:
@@ -90,7 +61,7 @@ class RunOnsets:
         if is_given or self._dataset.is_ictal(task):
             return True
         try:
-            seizures = _stated(self._tree, file)
+            seizures = seizures_stated(self._tree, file)
         except DataError as error:
             self.rows.append(AuditRow.of("run", error, who))
             return False
@@ -136,7 +107,7 @@ class RunOnsets:
     def _annotated(self, file: BidsFile) -> list[Onset]:
         """Onsets by the events or annotations of a run."""
         if not self._dataset.is_ictal(file.entity("task")):
-            return _stated(self._tree, file)
+            return seizures_stated(self._tree, file)
         events = events_in(self._tree, file)
         if events is None:
             raise OnsetError(
@@ -162,3 +133,38 @@ class RunOnsets:
         while (onset := self.given.get((patient, seizure_name(key, len(onsets) + 1)))) is not None:
             onsets.append(onset)
         return onsets
+
+
+def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
+    """The onset must lie inside the recording, with enough windows before and after it."""
+    windows = plan.windows
+    if onset.onset_s < 0:
+        raise OnsetError(
+            f"expected an onset after the start of the recording, found {onset.onset_s:.3f} s. "
+            "Correct events.tsv, or give the onset with --onsets."
+        )
+    if duration_s is not None and onset.onset_s >= duration_s:
+        raise OnsetError(
+            f"expected an onset inside the recording of {duration_s:.3f} s, found "
+            f"{onset.onset_s:.3f} s. Correct events.tsv, or give the onset with --onsets."
+        )
+    before_s = min(onset.onset_s, -windows.start_s) - windows.reference_gap_s
+    ends = before_s - windows.length_s if windows.reference == "ends-before" else before_s - 1e-9
+    available = int(ends // windows.stride_s) + 1 if ends >= 0 else 0
+    if available < windows.min_reference:
+        raise OnsetError(
+            f"expected at least {windows.min_reference} baseline windows before onset, found room "
+            f"for {available}: the onset is at {onset.onset_s:.3f} s. Export a recording that "
+            "starts earlier.",
+            code="windows-too-few",
+        )
+    after_s = windows.stop_s if duration_s is None else duration_s - onset.onset_s
+    room = (min(after_s, windows.stop_s) - windows.length_s) / windows.stride_s
+    ictal = int(room + 1e-9) + 1 if room >= 0 else 0
+    if ictal < windows.min_ictal:
+        raise OnsetError(
+            f"expected at least {windows.min_ictal} windows after onset, found room for {ictal}: "
+            f"the recording ends {after_s:.3f} s after it. Export a recording that ends later.",
+            code="windows-too-few",
+        )
+    return onset

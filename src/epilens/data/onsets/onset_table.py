@@ -1,0 +1,47 @@
+"""The user's table of onsets (patient, run, onset_s)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from epilens.core.errors import OnsetError
+from epilens.data.bids_runs import seizure_name
+from epilens.data.onsets.onset import APART_S, TABLED, Onset, too_close
+from epilens.data.sidecars import read_user_table, with_prefix
+from epilens.data.tables import as_number
+
+
+def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
+    """The user's onsets by patient and run. A run is `01`, `run-01` or its full name.
+
+    Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
+    """
+    table = read_user_table(path, "onset", ("patient", "run", "onset_s"))
+    by_run: dict[tuple[str, str], list[float]] = {}
+    for row in table.to_dict("records"):
+        onset_s = as_number(row["onset_s"])
+        if onset_s is None:
+            raise OnsetError(
+                f"onsets {path}: expected one number for {row['patient']} {row['run']}, found "
+                f"{row['onset_s']!r}. Correct this row."
+            )
+        by_run.setdefault(onset_key(row["patient"], row["run"]), []).append(onset_s)
+    for (patient, run), onsets_s in by_run.items():
+        onsets_s.sort()
+        if too_close(onsets_s):
+            raise OnsetError(
+                f"onsets {path}: expected seizures {APART_S:g} s or more apart in one run, found a "
+                f"second row for {patient} {run} that is closer. Remove one."
+            )
+    return {
+        (patient, seizure_name(run, number)): Onset.given(onset_s, TABLED)
+        for (patient, run), onsets_s in by_run.items()
+        for number, onset_s in enumerate(onsets_s, start=1)
+    }
+
+
+def onset_key(patient: str, run: str) -> tuple[str, str]:
+    """Patient and run as the scan asks for them; a pasted file name is as good as a run's name."""
+    patient = with_prefix(patient, "sub-")
+    run = run.partition("_ieeg")[0].removeprefix(patient + "_").removeprefix("run-")
+    return patient, run.lstrip("0") or "0" if run.isdigit() else run
