@@ -172,12 +172,12 @@ def test_the_verb_says_what_is_wrong_before_it_begins(dataset, tiny, tmp_path):
 
 
 def test_a_dataset_of_which_nobody_can_be_localized_is_an_error(dataset, tmp_path):
-    command = BidsCommand(
-        dataset, tmp_path / "out", "participant", ("Empty",), ("Gone",), method=METHOD
-    )
+    labels, more = ("Empty",), ("Gone",)
+    out = tmp_path / "out"
+    command = BidsCommand(dataset, out, "participant", labels=labels, more=more, method=METHOD)
     with pytest.raises(DataError, match="found none of 2; the first: sub-Empty"):
         run_level(command)
-    assert len(rows_of(tmp_path / "out" / LEFT_OUT)) == 2
+    assert len(rows_of(out / LEFT_OUT)) == 2
 
 
 def test_a_place_that_cannot_be_written_ends_everything(dataset, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from epilens.bids_app.group import summarise
@@ -25,14 +25,18 @@ class BidsCommand:
     bids_dir: Path
     out: Path
     level: str
+    """`participant` or `group`."""
+    _: KW_ONLY
     labels: tuple[str, ...] = ()
+    """Patients to localize; empty: all."""
     more: tuple[str, ...] = ()
     """Words after the level: further labels, as BIDS Apps take them."""
     model: Path | None = None
     method: str = ""
+    keep: tuple[str, ...] = ()
+    """Entries `PATIENT:CHANNEL`: contacts that the checks exclude and that are used."""
     jobs: int = 1
     cluster: str = ""
-    keep: tuple[str, ...] = ()
 
 
 def run_level(command: BidsCommand) -> Path:

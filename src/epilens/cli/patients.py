@@ -194,10 +194,18 @@ def bids(
     """
     from epilens.bids_app.verb import BidsCommand, run_level
 
-    labels = tuple(participant_label or ())
-    more = tuple(ctx.args)
-    kept = tuple(keep or ())
-    command = BidsCommand(bids_dir, out, level, labels, more, model, method, jobs, cluster, kept)
+    command = BidsCommand(
+        bids_dir,
+        out,
+        level,
+        labels=tuple(participant_label or ()),
+        more=tuple(ctx.args),
+        model=model,
+        method=method,
+        keep=tuple(keep or ()),
+        jobs=jobs,
+        cluster=cluster,
+    )
     page = run_level(command)
     typer.echo(page)
     if level == "participant":
