@@ -23,7 +23,7 @@ from epilens.localization.sources import ModelSource
 from epilens.networks.branch import NETWORKS, Branch
 from epilens.networks.model import Member, Model, save_model
 from epilens.networks.training import build
-from epilens.report.page import page
+from epilens.report.patient.page import page
 from epilens.testing import make_cube, make_recording
 
 COMMAND = """
@@ -150,7 +150,7 @@ def _timed(call: list[str]) -> tuple[str, float, float]:
 
 def largest_page() -> float:
     """Megabytes of the largest page that was asked for."""
-    from epilens.report.patient_report import localize
+    from epilens.report.patient.localize import localize
 
     parts = [
         make_recording(run=f"run-0{i}", fs=512.0, channels=names(200), ez=9, seed=i)

@@ -39,7 +39,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium without a window, for tests of pages; skipped where it is not installed."""
-    from epilens.report.page import find_browser
+    from epilens.report.patient.page import find_browser
 
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if (path := find_browser()) is None:

@@ -46,7 +46,11 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(built):
     names = set(zipfile.ZipFile(wheel).namelist())
     about = f"epilens-{epilens.__version__}.dist-info"
     assert {name for name in names if not name.startswith(about)} == sources()
-    needed = ("epilens/py.typed", "epilens/plans/paper.toml", "epilens/report/viewer/page.html")
+    needed = (
+        "epilens/py.typed",
+        "epilens/plans/paper.toml",
+        "epilens/report/patient/viewer/page.html",
+    )
     needed += ("epilens/models/recorded/model.json",)
     assert {*needed, "epilens/review/static/index.html", f"{about}/licenses/LICENSE"} <= names
 

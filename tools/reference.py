@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from epilens.core.provenance import plain
 from epilens.report.listings import LISTINGS
-from epilens.report.tables import in_markdown
+from epilens.report.run.tables import in_markdown
 
 if TYPE_CHECKING:
     from click import Command, Parameter

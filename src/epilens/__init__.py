@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from epilens.networks.model import open_model
     from epilens.networks.prq import PRQNet
     from epilens.plan import Plan, Runtime
-    from epilens.report.patient_report import localize
+    from epilens.report.patient.localize import localize
 
 __version__ = "0.3.0"
 
@@ -40,7 +40,7 @@ _HOME = {
     "describe": "epilens.evidence.describe",
     "descriptors": "epilens.evidence.descriptors",
     "fuse": "epilens.evaluation.ledger",
-    "localize": "epilens.report.patient_report",
+    "localize": "epilens.report.patient.localize",
     "open_cohort": "epilens.evidence.files",
     "open_model": "epilens.networks.model",
     "open_run": "epilens.evaluation.run",

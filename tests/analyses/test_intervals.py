@@ -10,7 +10,7 @@ from epilens.analyses import analyse, bootstrap
 from epilens.analyses.intervals import add_t_intervals, deciding
 from epilens.analyses.verdicts import ClaimOutcome
 from epilens.evaluation.resampling import SMALL, compare
-from epilens.report.tables import page_columns
+from epilens.report.run.tables import page_columns
 
 
 def test_a_small_cohort_has_the_interval_of_compare_next_to_the_paper_s(full):

@@ -15,7 +15,7 @@ from epilens.data.sidecars import BidsTree
 from epilens.io.delimited import plain
 from epilens.io.outputs import claim_output
 from epilens.plan import Runtime
-from epilens.report.derivative import KIND
+from epilens.report.patient.derivative import KIND
 
 METHOD = "line-length-change"
 

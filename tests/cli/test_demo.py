@@ -19,7 +19,7 @@ from epilens.evaluation.scoring import summarise
 from epilens.evidence.files import open_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
-from epilens.report.scores import print_scores
+from epilens.report.run.scores import print_scores
 
 
 def test_the_median_and_the_worst_patient_are_chosen_by_auroc():

@@ -26,7 +26,7 @@ from epilens.core.errors import PlanError, WorkerError
 from epilens.data.bids import read_cohort
 from epilens.evidence.store import describe_cohort
 from epilens.plan import Plan
-from epilens.report.run_analyses import run_all
+from epilens.report.run.run_analyses import run_all
 from epilens.simulation import simulate
 from epilens.testing import make_run
 

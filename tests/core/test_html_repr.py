@@ -13,7 +13,7 @@ from epilens.core.errors import CubeError, DataError, LedgerError
 from epilens.core.html_repr import SHOWN, bars, card
 from epilens.data.bids import read_bids
 from epilens.evidence.files import Cohort, save
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube, make_recording, make_run
 
 HOSTILE = '<img src=x onerror="alert(1)">'

@@ -15,7 +15,7 @@ from epilens.data.discovery import bids_root, patient_code
 from epilens.data.electrodes.positions import Positions, read_electrodes
 from epilens.data.load_patient import PatientInput, load_patient
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube, make_recording
 
 NOBODY = ("mustermann", "erika", "mrn4711", "dr_who")

@@ -19,7 +19,7 @@ from epilens.data.bids import read_bids
 from epilens.data.load_patient import PatientInput, load_patient
 from epilens.evidence.describe import describe
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 
 DOI = "doi:10.18112/openneuro.{}.v1"
 

@@ -435,7 +435,7 @@ def test_signals_of_the_excerpt_are_those_of_the_file(tmp_path):
 
 def test_the_ranking_shows_the_onset_contacts_that_events_name(tmp_path):
     from epilens import localize
-    from epilens.report.payload import payload
+    from epilens.report.patient.payload import payload
 
     localized = localize(long_tree(tmp_path, ("A1,A2", "A1")), model="line-length-spread")
     times = localized.contacts.set_index("name")["onset_stated_in"].to_dict()

@@ -96,7 +96,7 @@ def test_every_public_name_is_documented_under_one_task():
 
 def test_a_public_name_without_a_task_is_documented_nevertheless(monkeypatch):
     monkeypatch.setattr(reference, "TASKS", {"Settings": ("Plan",)})
-    assert "::: epilens.report.patient_report.localize\n" in reference.api().split("## Other")[1]
+    assert "::: epilens.report.patient.localize.localize\n" in reference.api().split("## Other")[1]
 
 
 def test_every_setting_of_a_method_is_documented():

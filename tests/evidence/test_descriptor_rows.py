@@ -34,8 +34,8 @@ from epilens.localization.narrative import describe_deviations
 from epilens.localization.timing import time_evidence
 from epilens.networks.model import save_model
 from epilens.plan import PAPER_NINE, Plan
-from epilens.report.patient_report import localize
-from epilens.report.payload import payload
+from epilens.report.patient.localize import localize
+from epilens.report.patient.payload import payload
 from epilens.testing import make_cube, make_recording
 
 PLUGIN = """

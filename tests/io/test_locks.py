@@ -15,7 +15,7 @@ from epilens.core.errors import StorageError
 from epilens.io.atomic import write_atomically
 from epilens.io.locks import lock_folder, lock_path
 from epilens.io.outputs import locked_output, replace_folder
-from epilens.report.derivative import write_dataset_files
+from epilens.report.patient.derivative import write_dataset_files
 
 HOLD = (
     "import sys, time\nfrom epilens.io.locks import lock_folder, lock_path\n"

@@ -285,7 +285,7 @@ def test_who_computes_long_asks_first_whether_it_can_write(finished, precious, c
         raise AssertionError("computed before it was known whether it can be written")
 
     monkeypatch.setattr("epilens.localization.result.assemble", compute)
-    for module in ("epilens.report.reproduction", "epilens.report.run_analyses"):
+    for module in ("epilens.report.run.reproduction", "epilens.report.run.run_analyses"):
         monkeypatch.setattr(f"{module}.run_all", compute)
     inside, folder = str(precious / "notes.txt" / "out"), str(finished / "runs" / "small")
     patient = str(next((finished / "cubes").glob("*.zip"), finished / "cubes"))

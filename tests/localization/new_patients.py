@@ -20,7 +20,7 @@ from epilens.networks.branch import NETWORKS, Branch
 from epilens.networks.model import Member, Model
 from epilens.networks.training import build
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube, make_recording
 
 FS, ONSET_S = 128.0, 40.0

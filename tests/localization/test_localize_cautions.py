@@ -11,7 +11,7 @@ import pytest
 from new_patients import CONTACTS, FS, ONSET_S
 
 from epilens.core.errors import DataError
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
 
 METHOD = "line-length-spread"

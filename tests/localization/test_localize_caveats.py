@@ -17,9 +17,9 @@ from epilens.localization.certainty import PatientCertainty
 from epilens.localization.compare import resection
 from epilens.localization.sources import ModelSource, open_source
 from epilens.plan import Plan
-from epilens.report.derivative import sidecar
-from epilens.report.patient_report import localize
-from epilens.report.payload import payload
+from epilens.report.patient.derivative import sidecar
+from epilens.report.patient.localize import localize
+from epilens.report.patient.payload import payload
 from epilens.testing import make_cube, make_recording
 
 

@@ -16,7 +16,7 @@ from epilens.localization.certainty import (
     seizure_agreement,
     top_share,
 )
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube
 
 

@@ -17,9 +17,9 @@ from epilens.evidence.released_descriptors import RELEASED_NINE
 from epilens.networks.model import Model, save_model
 from epilens.networks.released import RELEASED_PLAN, import_released
 from epilens.plan import PAPER_NINE, Plan
-from epilens.report.derivative import sidecar
-from epilens.report.patient_report import localize
-from epilens.report.payload import payload
+from epilens.report.patient.derivative import sidecar
+from epilens.report.patient.localize import localize
+from epilens.report.patient.payload import payload
 from epilens.testing import make_cube, make_recording
 
 FORCED = (

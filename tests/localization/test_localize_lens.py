@@ -13,7 +13,7 @@ from epilens.localization.sources import ModelSource, open_source
 from epilens.methods import METHODS, Training
 from epilens.networks.lens import Lens
 from epilens.networks.model import Member, Model
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube
 
 

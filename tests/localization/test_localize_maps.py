@@ -8,7 +8,7 @@ import pytest
 from epilens.localization import maps
 from epilens.methods.fragility import fragility_map
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
 
 FS, NAMES = 256.0, tuple(f"A{i}" for i in range(1, 7))

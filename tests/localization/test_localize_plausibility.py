@@ -14,7 +14,7 @@ from epilens.localization.compare import compare_with
 from epilens.localization.plausibility import disagrees, implausible
 from epilens.localization.timing import time_evidence
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
 
 NAMES = [f"{shaft}{i}" for shaft in "ABC" for i in range(1, 7)]

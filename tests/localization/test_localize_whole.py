@@ -21,7 +21,7 @@ from epilens.evidence.traces import make_traces
 from epilens.localization import prepare
 from epilens.networks.model import save_model
 from epilens.plan import Plan
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_cube, make_patient, make_recording
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from localized_patients import usual
 
-from epilens.report.payload import payload
+from epilens.report.patient.payload import payload
 
 
 def test_a_zone_counts_its_contacts_among_the_top():

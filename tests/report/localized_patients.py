@@ -11,7 +11,7 @@ from new_patients import FS, cohort_cubes, make_model
 from epilens.data.electrodes.positions import Positions
 from epilens.localization.result import Localization
 from epilens.networks import gradients as explain_module
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
 
 HOSTILE = (

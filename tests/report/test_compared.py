@@ -15,7 +15,12 @@ from epilens.evaluation.ledger import read_ledger, with_thresholds, write_ledger
 from epilens.evaluation.protocol import run as go
 from epilens.evaluation.run import open_run
 from epilens.plan import Plan, Runtime
-from epilens.report.compared import check_figure, compare_methods, figure_of_compared, save_figure
+from epilens.report.run.compared import (
+    check_figure,
+    compare_methods,
+    figure_of_compared,
+    save_figure,
+)
 from epilens.testing import make_cohort
 
 

@@ -12,7 +12,7 @@ from trees import epilens
 from epilens import localize
 from epilens.core.errors import DataError
 from epilens.localization.run_spec import RunInputs, make_run_spec
-from epilens.report.page import write_report
+from epilens.report.patient.page import write_report
 from epilens.review.marks import PatientMarks
 from epilens.testing import make_recording
 

@@ -13,8 +13,8 @@ from new_patients import FS
 
 from epilens.data.electrodes.positions import Positions
 from epilens.localization.maps import TimeMap
-from epilens.report.page import page as page_of
-from epilens.report.patient_report import localize
+from epilens.report.patient.localize import localize
+from epilens.report.patient.page import page as page_of
 from epilens.testing import make_recording
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")

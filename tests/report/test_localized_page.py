@@ -23,11 +23,11 @@ from epilens.evidence.signals import signal_of
 from epilens.io.delimited import to_tsv
 from epilens.localization import Request, anatomy
 from epilens.localization.certainty import Caution
-from epilens.report import payload, traces
-from epilens.report.bids_text import cell
-from epilens.report.derivative import as_tsv, sidecar, write_derivative
 from epilens.report.markup import as_data
-from epilens.report.page import page, write_report
+from epilens.report.patient import payload, traces
+from epilens.report.patient.bids_text import cell
+from epilens.report.patient.derivative import as_tsv, sidecar, write_derivative
+from epilens.report.patient.page import page, write_report
 
 
 class Elements(HTMLParser):

@@ -11,9 +11,9 @@ from localized_patients import hostile, usual
 
 from epilens.cli import localize as verb
 from epilens.data.electrodes.positions import Positions
-from epilens.report import page as on_paper
-from epilens.report.page import page, write_report
-from epilens.report.patient_report import localize
+from epilens.report.patient import page as on_paper
+from epilens.report.patient.localize import localize
+from epilens.report.patient.page import page, write_report
 from epilens.testing import make_recording
 
 chromium = pytest.mark.skipif(
@@ -85,7 +85,7 @@ def test_a_browser_that_fails_is_told_and_leaves_nothing(tmp_path, monkeypatch, 
 def test_the_verb_prints_where_it_is_asked_to(tmp_path, monkeypatch):
     asked, found = [], hostile()
     monkeypatch.setattr("epilens.localization.result.assemble", lambda request, tick: found)
-    monkeypatch.setattr("epilens.report.page.write_pdf", asked.append)
+    monkeypatch.setattr("epilens.report.patient.page.write_pdf", asked.append)
     verb.run_localize(verb.Request([]), tmp_path / "a", pdf=True)
     verb.run_localize(verb.Request([]), tmp_path / "b")
     assert asked == [tmp_path / "a" / "sub-Hostile.html"]

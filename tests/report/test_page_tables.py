@@ -7,7 +7,7 @@ import pandas as pd
 
 from epilens.analyses import Analysis, cross_seizure, objective_variants
 from epilens.analyses.loco import wide
-from epilens.report.tables import FOLDED, page_columns, page_table
+from epilens.report.run.tables import FOLDED, page_columns, page_table
 
 FRAME = pd.DataFrame(
     {

@@ -10,8 +10,8 @@ import pytest
 from localized_patients import HOSTILE, hostile, usual
 
 from epilens.data.electrodes.positions import read_electrodes
-from epilens.report.derivative import remove_results, write_derivative
-from epilens.report.planning import planning_files, slicer_markups, workbook
+from epilens.report.patient.derivative import remove_results, write_derivative
+from epilens.report.patient.planning import planning_files, slicer_markups, workbook
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
 from epilens.evaluation.run import open_run
 from epilens.plan import Plan, Runtime
-from epilens.report.reproduction import reproduce, write_page
-from epilens.report.run_analyses import paper_order, run_all
+from epilens.report.run.reproduction import reproduce, write_page
+from epilens.report.run.run_analyses import paper_order, run_all
 from epilens.testing import make_cohort
 
 PLAN = Plan(name="small", seeds=(1, 2), smoke=True).override(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.analyses.columns import columns_of
-from epilens.report.tables import column_texts, in_latex, print_frame, to_latex, to_markdown
+from epilens.report.run.tables import column_texts, in_latex, print_frame, to_latex, to_markdown
 
 FRAME = pd.DataFrame(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from localized_patients import usual
 
-from epilens.report.page import write_report
+from epilens.report.patient.page import write_report
 from epilens.review.pages import make_view
 
 SPY = """<!doctype html><title>waits</title><script>

@@ -14,8 +14,8 @@ from localized_patients import hostile, usual
 
 from epilens import localize
 from epilens.core.errors import DataError
-from epilens.report.index_page import index_page, list_reports
-from epilens.report.page import write_report
+from epilens.report.patient.index_page import index_page, list_reports
+from epilens.report.patient.page import write_report
 from epilens.review.pages import make_view
 from epilens.testing import make_recording
 

@@ -10,9 +10,9 @@ from epilens.core.html_repr import as_text
 from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output
-from epilens.report.bids_text import DISCLAIMER
-from epilens.report.derivative import KIND
-from epilens.report.index_page import STYLE, index_page, list_reports, read_summary
+from epilens.report.patient.bids_text import DISCLAIMER
+from epilens.report.patient.derivative import KIND
+from epilens.report.patient.index_page import STYLE, index_page, list_reports, read_summary
 
 TABLE = "group_participants"
 _COLUMNS = {

@@ -37,7 +37,7 @@ from epilens.localization.run_spec import (
     model_ranker,
 )
 from epilens.plan import Runtime
-from epilens.report.derivative import files_of, remove_results, write_dataset_files
+from epilens.report.patient.derivative import files_of, remove_results, write_dataset_files
 
 LEFT_OUT = "participants_left_out.tsv"
 _RECORDS = ".participants"
@@ -117,7 +117,7 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     def work(self) -> ParticipantRecord:
         """Localize the patient and write its page and tables, then its record."""
         from epilens.localization.result import assemble
-        from epilens.report.page import write_report
+        from epilens.report.patient.page import write_report
 
         write_report(assemble(self.spec.request(), Progress()), self.out)
         return self.write_record(ParticipantRecord(self.patient, "done", key=self.key))

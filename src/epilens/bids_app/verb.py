@@ -13,7 +13,7 @@ from epilens.core.console import say
 from epilens.core.errors import DataError, EpilensError, did_you_mean
 from epilens.io.outputs import check_folder
 from epilens.plan import Runtime
-from epilens.report.derivative import KIND
+from epilens.report.patient.derivative import KIND
 
 LEVELS = ("participant", "group")
 

@@ -31,11 +31,11 @@ from epilens.methods import stores_of
 from epilens.networks.model import open_model, save_model
 from epilens.plan import SHAFT, Plan, Runtime
 from epilens.report.cohort import print_cohort
-from epilens.report.figures import evidence_figure, save_png
-from epilens.report.page import write_report
-from epilens.report.patient_report import localize
-from epilens.report.reproduction import reproduce
-from epilens.report.scores import print_scores
+from epilens.report.patient.localize import localize
+from epilens.report.patient.page import write_report
+from epilens.report.run.figures import evidence_figure, save_png
+from epilens.report.run.reproduction import reproduce
+from epilens.report.run.scores import print_scores
 from epilens.simulation import simulate, simulation_facts
 
 SHAPE, SEED = "demo", 0

@@ -71,7 +71,7 @@ def score(folder: RunFolder, as_json: Json = False) -> None:
     from epilens.evaluation.run import Run
     from epilens.evaluation.scoring import summarise
     from epilens.io.remote import download
-    from epilens.report.scores import print_scores
+    from epilens.report.run.scores import print_scores
 
     run = Run(download(folder))
     table = summarise(run.scores)
@@ -107,7 +107,12 @@ def compare(
     Shows A − B with its 95 % interval, paired by patient (t interval below 30 patients).
     """
     from epilens.evaluation.run import open_run
-    from epilens.report.compared import check_figure, compare_methods, print_compared, save_figure
+    from epilens.report.run.compared import (
+        check_figure,
+        compare_methods,
+        print_compared,
+        save_figure,
+    )
 
     place = None if figure is None else check_figure(figure)
     run = open_run(folder)
@@ -139,7 +144,7 @@ def analyse(
     from epilens.analyses import ANALYSES, run_analysis, sentence
     from epilens.core.console import say
     from epilens.evaluation.run import open_run
-    from epilens.report.tables import print_frame
+    from epilens.report.run.tables import print_frame
 
     run = open_run(folder, cubes, loco)
     result = run_analysis(name, run)
@@ -173,7 +178,7 @@ def reproduce(
     from epilens.evaluation.run import open_run
     from epilens.io.remote import writable
     from epilens.io.urls import join
-    from epilens.report.reproduction import reproduce as write
+    from epilens.report.run.reproduction import reproduce as write
 
     run = open_run(folder, cubes, loco)
     with writable(out) as place, progress_on(cluster, "analyses") as tick:
@@ -195,8 +200,8 @@ def report(
     """Write only the page of `epilens reproduce`, as one file."""
     from epilens.core.console import progress
     from epilens.evaluation.run import open_run
-    from epilens.report.reproduction import check_page, write_page
-    from epilens.report.run_analyses import run_all
+    from epilens.report.run.reproduction import check_page, write_page
+    from epilens.report.run.run_analyses import run_all
 
     page = check_page(out)
     run = open_run(folder, cubes, loco)

@@ -24,7 +24,7 @@ from epilens.io.delimited import plain
 from epilens.io.outputs import check_folder
 from epilens.io.urls import url_of
 from epilens.localization import Request
-from epilens.report.derivative import KIND, read_before
+from epilens.report.patient.derivative import KIND, read_before
 
 UNNAMED = "sub-patient"
 """Patient code of files whose names contain none."""
@@ -42,7 +42,7 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         tick("starting", 0)
         # Heavy packages, after the user has seen that something happens.
         from epilens.localization.result import assemble
-        from epilens.report.page import write_pdf, write_report
+        from epilens.report.patient.page import write_pdf, write_report
 
         localized = assemble(request, tick)
         tick("writing", 1)

@@ -3,7 +3,7 @@
 From a `Request`, `prepare` reads and describes the patient, and `sources` score it. `certainty`,
 `timing`, `narrative`, `summary`, `plausibility` and `compare` describe the result; `result` puts it
 together. A caution is about this patient's recordings, a caveat about the ranking in general.
-The public function `epilens.localize` returns a result with a page: see `report.patient_report`.
+The public function `epilens.localize`, whose result has a page, is in `report.patient.localize`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Numbers → what people look at."""
+"""Numbers → what people look at: `patient` for one patient, `run` for an evaluation."""

@@ -19,7 +19,7 @@ from epilens.core.errors import DataError, StorageError
 from epilens.data.tables import natural, read_json, read_text
 from epilens.io.atomic import json_text, replace_file, write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.report.bids_text import cell
+from epilens.report.patient.bids_text import cell
 from epilens.review.errors import ConflictError
 from epilens.review.marks import PatientMarks
 from epilens.review.session import Session

@@ -12,7 +12,7 @@ from epilens.data.channels.user_choices import Choice
 from epilens.data.onsets.onset import APART_S, Onset
 from epilens.data.tables import natural
 from epilens.io.documents import Count, Document, Text, expecting, refusal
-from epilens.report.bids_text import DISCLAIMER
+from epilens.report.patient.bids_text import DISCLAIMER
 
 ABOUT = f"Onsets and bad contacts marked by a person. {DISCLAIMER}"
 _LONGEST_FILE_S, _LONGEST_UNCERTAINTY_S = 1e7, 3600.0

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError
-from epilens.report.index_page import index_page, list_reports
+from epilens.report.patient.index_page import index_page, list_reports
 from epilens.review.security import FOREIGN, OWN
 from epilens.review.server import LocalServer, html_response
 

@@ -14,7 +14,7 @@ from epilens.core.html_repr import as_text
 from epilens.data.channels.contacts import short_names
 from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
-from epilens.report.bids_text import DISCLAIMER, cell
+from epilens.report.patient.bids_text import DISCLAIMER, cell
 from epilens.review.agreement import Agreement, measure_agreement
 from epilens.review.reading_store import ReadingStore
 from epilens.review.readings import VERDICTS, Reading, plans_of_run, verdicts_of_run

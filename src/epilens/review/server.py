@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from epilens.core.console import say
 from epilens.core.errors import DataError, EpilensError
-from epilens.report.index_page import STYLE
+from epilens.report.patient.index_page import STYLE
 from epilens.review.errors import ConflictError, HiddenError, NotFoundError
 from epilens.review.security import LOOPBACK, OWN, RequestLimits, SecurityMiddleware
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from epilens.core.glossary import REVIEW_TERMS, explain
 from epilens.data.discovery import Case
 from epilens.io.locks import lock_folder
-from epilens.report.bids_text import DISCLAIMER
+from epilens.report.patient.bids_text import DISCLAIMER
 from epilens.review.mark_store import MarkStore
 from epilens.review.routes import service_routes
 from epilens.review.server import LocalServer, json_response, static_page

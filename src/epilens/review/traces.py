@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from epilens.core.errors import DataError, EpilensError
 from epilens.data.channels.user_choices import CHOICES
-from epilens.report.bids_text import DISCLAIMER
+from epilens.report.patient.bids_text import DISCLAIMER
 from epilens.review.display import MONTAGES, DisplaySettings, Screen, montage_rows, render_screen
 from epilens.review.mark_store import MarkStore
 from epilens.review.recording_cache import CachedRecording, RecordingCache

@@ -74,7 +74,7 @@ def _localize(run: ReviewRun, spec: RunSpec, tick: Progress) -> None:
     tick.expect(1)  # for writing; the analysis announces its own steps
     tick("loading", 0)
     from epilens.localization.result import assemble
-    from epilens.report.page import write_report
+    from epilens.report.patient.page import write_report
     from epilens.review.comparison import ranking_of
 
     localized = assemble(spec.request(), tick)

@@ -17,7 +17,7 @@ from epilens.localization.narrative import VIEW_WORDS
 from epilens.localization.result import Localization
 from epilens.localization.run_metadata import SeizureFacts
 from epilens.report.markup import INVALID, base64_of
-from epilens.report.traces import traces
+from epilens.report.patient.traces import traces
 
 LARGEST_Z = 60.0
 """Z-Δ beyond this look the same in the heatmap."""

@@ -32,9 +32,9 @@ from epilens.io.delimited import to_csv
 from epilens.io.outputs import check_folder, replace_folder
 from epilens.io.xlsx import workbook_of
 from epilens.report.markup import fill
-from epilens.report.planning import workbook_cell
-from epilens.report.run_analyses import RunResults, figure_bytes, figures_of, run_all
-from epilens.report.tables import page_table, to_latex, to_markdown
+from epilens.report.patient.planning import workbook_cell
+from epilens.report.run.run_analyses import RunResults, figure_bytes, figures_of, run_all
+from epilens.report.run.tables import page_table, to_latex, to_markdown
 
 PAPER = "https://doi.org/10.48550/arXiv.2608.01076"
 KIND = "a reproduction"
@@ -113,7 +113,7 @@ def page(results: RunResults, links: bool = False) -> str:
     sections += [_missing(results)] if results.missing else []
     pieces = {
         "SIGN": _SIGN,
-        "STYLE": (files("epilens.report") / "reproduction.css").read_text(encoding="utf-8"),
+        "STYLE": (files("epilens.report.run") / "reproduction.css").read_text(encoding="utf-8"),
         "TITLE": html.escape(f"Reproduction of the EpiLENS paper: {results.run.plan.name}"),
         "LEAD": html.escape(_lead(results)),
         "CAVEATS": "".join(f"<p>{html.escape(text)}</p>" for text in results.run.caveats),

@@ -16,7 +16,7 @@ from epilens.core.console import visible
 from epilens.data.channels.contacts import short_names
 from epilens.io.delimited import safe, to_tsv
 from epilens.io.xlsx import workbook_of
-from epilens.report.bids_text import DISCLAIMER, as_json, cell
+from epilens.report.patient.bids_text import DISCLAIMER, as_json, cell
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

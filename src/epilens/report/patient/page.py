@@ -22,10 +22,10 @@ from epilens.core.console import say
 from epilens.core.html_repr import as_text
 from epilens.io.atomic import write_bytes_atomically
 from epilens.localization.result import Localization
-from epilens.report.bids_text import DISCLAIMER
-from epilens.report.derivative import write_derivative
 from epilens.report.markup import as_data, fill, policy
-from epilens.report.payload import payload
+from epilens.report.patient.bids_text import DISCLAIMER
+from epilens.report.patient.derivative import write_derivative
+from epilens.report.patient.payload import payload
 
 SCRIPTS = (
     *("state", "marks", "regions", "export", "table", "shafts", "implant", "heatmap", "traces"),
@@ -49,7 +49,7 @@ def write_report(localized: Localization, out: str | Path, read: Sequence[str] =
 
 def page(localized: Localization) -> str:
     """The page as text."""
-    folder = files("epilens.report") / "viewer"
+    folder = files("epilens.report.patient") / "viewer"
     parts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
     script = "\n(function () {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
     software = f"EpiLENS {epilens.__version__}"

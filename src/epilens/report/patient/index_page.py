@@ -12,10 +12,10 @@ from epilens.core.errors import DataError
 from epilens.core.html_repr import SIMULATED, as_text
 from epilens.data.channels.contacts import short_names
 from epilens.data.tables import natural
-from epilens.report.bids_text import DISCLAIMER
-from epilens.report.derivative import files_of
+from epilens.report.patient.bids_text import DISCLAIMER
+from epilens.report.patient.derivative import files_of
 
-STYLE = files("epilens.report") / "app.css"
+STYLE = files("epilens.report.patient") / "app.css"
 """Style of the index and of the review's pages."""
 _PAGE = re.compile(r"sub-[A-Za-z0-9]{1,40}")
 _LARGEST_SIDECAR = 5_000_000

@@ -14,8 +14,8 @@ import epilens
 from epilens.io.atomic import load_json, write_together
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import locked_output
-from epilens.report.bids_text import DISCLAIMER, as_json, cell
-from epilens.report.planning import planning_files, planning_folder
+from epilens.report.patient.bids_text import DISCLAIMER, as_json, cell
+from epilens.report.patient.planning import planning_files, planning_folder
 
 if TYPE_CHECKING:
     from epilens.localization.result import Localization

@@ -13,7 +13,7 @@ from epilens.localization.result import Localization, assemble
 from epilens.localization.sources import Source
 from epilens.networks.model import Model
 from epilens.plan import Plan
-from epilens.report.page import page, write_report
+from epilens.report.patient.page import page, write_report
 
 
 @dataclass(frozen=True, repr=False)

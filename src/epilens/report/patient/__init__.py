@@ -1,0 +1,1 @@
+"""One localized patient: its page, BIDS derivative and files for planning tools."""

@@ -1,0 +1,1 @@
+"""One evaluated run: tables, figures, comparisons, and every table and figure of the paper."""
