@@ -27,7 +27,7 @@ VARIANTS = tuple(PAPER["method"])
 
 
 def compute(run: Run) -> AnalysisResult:
-    """All nine, each trained from scratch on the same folds and seeds."""
+    """Metrics of the nine variants, each trained from scratch on the same folds and seeds."""
     frame = by_method(run.scores, VARIANTS, METRICS)
     rest = [m for m in VARIANTS if m.startswith("prq/") and m != "prq/absolute"]
     lowest = frame[frame["method"].isin(rest)].set_index("method")["macro_f1"].idxmin()
@@ -37,7 +37,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """Patient-relative normalization is what PRQ-Net needs most."""
+    """Verdict on the claim that PRQ-Net needs patient-relative normalization most."""
     full = value_of(frame, "macro_f1", method="prq")
     rows = frame[frame["method"].str.startswith("prq/")]
     loss = full - rows.set_index("method")["macro_f1"]

@@ -38,7 +38,7 @@ def _checks(run: Run) -> Iterator[AuditCheck]:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """All checks pass, or which do not."""
+    """Verdict: all checks pass, or which do not."""
     failed = frame.loc[~frame["passed"], "check"].tolist()
     return Verdict(
         ClaimOutcome.DIFFER if failed else ClaimOutcome.AGREE,

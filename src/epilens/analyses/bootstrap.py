@@ -76,7 +76,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """All intervals lie above zero."""
+    """Verdict on the claim that all intervals lie above zero."""
     kinds, frame = kinds_in(frame), deciding(frame)
     above, below = (frame.loc[rows, "metric"] for rows in (frame["low"] > 0, frame["high"] < 0))
     return Verdict(

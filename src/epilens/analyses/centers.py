@@ -54,7 +54,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL is best in every center."""
+    """Verdict on the claim that CDEL is best in every center."""
     leaders = frame[frame["best"]]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     centers = frame["center"].nunique()

@@ -36,7 +36,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """The counts; those of another cohort differ by design, so that is not a disagreement."""
+    """State the counts; those of another cohort differ by design, which is not a disagreement."""
     total = frame[frame["center"] == TOTAL].iloc[0]
     seizures = int(total["seizures"])
     is_same = (total["patients"], seizures, total["channels"]) == (80, 256, 7635)

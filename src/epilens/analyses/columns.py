@@ -66,9 +66,9 @@ class Column:
     """One quantity of a table, with its SD and the paper's value of it."""
 
     name: str
-    """In the frame."""
+    """Name of the column in the frame."""
     title: str
-    """In print."""
+    """Heading of the column in print."""
     format: str = DIGITS
     contains: str = "value"
     """`value`, or the kind of name that its cells are: `method`, `metric`."""
@@ -82,7 +82,7 @@ class Column:
 
 
 def heading(name: str) -> str:
-    """A column or metric in print.
+    """Return the heading of a column or metric.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> str:
-    """The sum, and where most of it goes."""
+    """State the total time, and which methods need most of it."""
     first = frame.iloc[0]
     return (
         f"Beyond the paper. {frame['cells'].sum()} cells took {frame['minutes'].sum():.0f} minutes "

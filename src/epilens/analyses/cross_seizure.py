@@ -39,7 +39,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> pd.DataFrame:
-    """Patients with two seizures or more; one row per model, metric and number of seizures.
+    """One row per model, metric and number of seizures, over patients with two seizures or more.
 
     `gain` is what all seizures add to this number, with its 95 % paired patient bootstrap interval.
     """
@@ -59,7 +59,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def _gains(scores: pd.DataFrame, method: str, metric: str, condition: str) -> pd.Series:
-    """All seizures minus this many, patient by patient, seeds averaged first."""
+    """Metrics of all seizures minus those of fewer, patient by patient, seeds averaged first."""
     every, few = (
         patient_means(scores[scores["seizures"] == name], method, metric)
         for name in ("all", condition)
@@ -76,7 +76,7 @@ def _gain(gains: pd.Series, metric: str, condition: str) -> dict[str, float]:
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
-    """As the paper prints it: a row per model and number of seizures, metrics as columns."""
+    """The table of the paper: a row per model and number of seizures, metrics as columns."""
     return as_columns(frame, ["method", "seizures"], "metric", "value")
 
 
@@ -91,7 +91,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """More seizures are better."""
+    """Verdict on the claim that more seizures are better."""
     kinds, frame = kinds_in(frame), deciding(frame)
     cdel = frame[frame["method"] == "cdel"]
     with_one, with_two, with_all = (

@@ -45,7 +45,7 @@ def patient_table(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """How many patients of the paper are here, and whether their modality agrees."""
+    """State how many patients of the paper are in the cohort, and if their modality agrees."""
     here = frame[frame["patient"].isin(set(PAPER["patient"]))]
     if not len(here):
         nobody = f"{len(frame)} patients, none of them named in the paper"

@@ -26,7 +26,7 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {
     "cdel": {"marker": "D", "color": "#000000"},
 }
 _NOTE_CHARACTERS = 17
-"""Of a note in an inch, so that no line of it leaves the figure."""
+"""Characters of a note per inch, so that no line of it leaves the figure."""
 _OTHERS = ("^", "v", "P", "X", "<", ">")
 """Markers of the comparators, all in grey."""
 

@@ -59,7 +59,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """The locked weight beats both branches alone."""
+    """Verdict on the claim that the locked weight beats both branches alone."""
     alone, locked, other = (value_of(frame, "macro_f1", weight=w) for w in (0.0, 0.2, 1.0))
     return Verdict(
         outcome_of(comparisons),

@@ -93,7 +93,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL decides hard channels better than PRQ-Net."""
+    """Verdict on the claim that CDEL decides hard channels better than PRQ-Net."""
     gains = [
         value_of(frame, "ez_f1", percent=p, method="cdel")
         - value_of(frame, "ez_f1", percent=p, method="prq")

@@ -22,7 +22,7 @@ from epilens.plan import SHAFT
 
 MEAN, WORST = "center mean", "worst center"
 METHODS = ("rbf-svm", "timeconv-cnn", "logistic-z", *CORE)
-"""Those of the paper's table; others of the run follow them."""
+"""Methods of the paper's table; others of the run follow them."""
 
 _CENTERS = ("HUP", "Multi-site", "LZU", "Fudan", MEAN, WORST)
 _TABLE = """
@@ -86,12 +86,12 @@ def _leaders(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
-    """As the paper prints it: a row per method, centers as columns, then their mean and worst."""
+    """The table as the paper prints it: a row per method; centers, mean and worst as columns."""
     return as_columns(frame, ["method", "title"], "center", "macro_f1")
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL transfers best, on average and in the worst center; among rows as they are."""
+    """Verdict on the claim that CDEL transfers best, on average and in the worst center."""
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     here = ", ".join(
         f"{center} {value_of(frame, 'macro_f1', method=leader, center=center):.4f} "

@@ -39,7 +39,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> AnalysisResult:
-    """Seeds averaged within patients, then patients of each center drawn; 95 % intervals."""
+    """Macro-F1 by center with 95 % intervals: seeds are averaged, then patients are drawn."""
     scores, rows, of_patients = run.loco_run.scores, [], []
     centers = naturally(scores["center"])
     for center in centers:
@@ -64,7 +64,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL has the highest estimate in most centers, with wide intervals."""
+    """Verdict on the claim that CDEL is highest in most centers, with wide intervals."""
     leaders = frame.loc[frame.groupby("center", sort=False)["macro_f1"].idxmax()]
     won = leaders.loc[leaders["method"] == "cdel", "center"].tolist()
     outcome = outcome_of(comparisons)

@@ -15,7 +15,7 @@ from epilens.plan import SHAFT
 METRICS = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "auroc")
 BIAS = "ez_fraction_bias"
 CLAIMED = {"macro_f1": "Macro-F1", "ez_f1": "EZ-F1", "auroc": "AUROC"}
-"""In which the paper says that CDEL is highest."""
+"""Metrics in which the paper says that CDEL is highest."""
 
 PAPER = paper_text(
     ["method", *with_sd(*METRICS), BIAS],
@@ -40,7 +40,7 @@ cdel          .6371 .0072 .4485 .0118 .8256 .0030 .7526 .0029 .7468 .0004 +.0034
 
 
 def compute(run: Run) -> AnalysisResult:
-    """Methods in the paper's order, then others; ablations and richer inputs have own tables.
+    """Metrics of all methods except ablations and richer inputs; those of the paper first.
 
     What is smoothed along shafts stands behind its row.
     """
@@ -64,7 +64,7 @@ def _input(method: str) -> str:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL leads in three metrics, with the smallest absolute bias; among rows as they are."""
+    """Verdict on the claim that CDEL leads in three metrics and has the smallest absolute bias."""
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = [best(frame, metric) for metric in CLAIMED]
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])

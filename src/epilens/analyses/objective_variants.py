@@ -27,7 +27,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> AnalysisResult:
-    """Fused with the locked weight; the threshold comes from the fused validation scores."""
+    """Metrics of CDEL by variant and seed; thresholds come from the fused validation scores."""
     ledger, rows, parts = run.ledger, [], []
     prq = ledger[ledger["method"] == "prq"]
     for variant, branch in VARIANTS.items():
@@ -42,13 +42,13 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
-    """As the paper prints it: a row per variant, seeds as columns, then their mean."""
+    """The table as the paper prints it: a row per variant, seeds as columns, then their mean."""
     seed = frame["seed"].where(frame["seed"] == "mean", "seed " + frame["seed"])
     return as_columns(frame.assign(seed=seed), ["variant"], "seed", "macro_f1")
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """The full objective is a little better on average; post hoc."""
+    """Verdict on the claim that the full objective is a little better on average (post hoc)."""
     part, full = (value_of(frame, "macro_f1", variant=name, seed="mean") for name in VARIANTS)
     return Verdict(
         outcome_of(comparisons),

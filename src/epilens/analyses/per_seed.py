@@ -27,7 +27,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> AnalysisResult:
-    """The three models, seed by seed."""
+    """Metrics of the three models, seed by seed."""
     core = run.scores[run.scores["method"].isin(CORE)]
     seeds = sorted(set(core["seed"]))
     frame = per_seed_means(core)[["seed", "method", *COLUMNS]]
@@ -37,7 +37,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """CDEL is best in every seed."""
+    """Verdict on the claim that CDEL is best in every seed."""
     leaders = frame.loc[frame.groupby("seed")["macro_f1"].idxmax()]
     won = int((leaders["method"] == "cdel").sum())
     by_seed = [

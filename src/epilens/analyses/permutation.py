@@ -59,7 +59,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame) -> Verdict:
-    """CDEL needs BCR-Net's own order of channels."""
+    """Verdict on the claim that CDEL needs BCR-Net's own order of channels."""
     row = frame.set_index("metric").loc["macro_f1"]
     also = [HEADINGS[m] for m in frame.loc[frame["p"] < 0.05, "metric"] if m != "macro_f1"]
     return Verdict(
@@ -72,7 +72,7 @@ def claim(frame: pd.DataFrame) -> Verdict:
 
 
 def _outcome(p: float) -> ClaimOutcome:
-    """One-sided p: at the other end the shuffled scores would be the better ones."""
+    """Outcome from one-sided p values: near 1, the shuffled scores would be the better ones."""
     if isnan(p):
         return ClaimOutcome.NOT_COMPARABLE
     if p < 0.05:

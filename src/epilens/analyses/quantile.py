@@ -28,11 +28,11 @@ PAPER = paper_rows(
     (0.20, 0.6272, 0.0019, 0.4277, 0.0024, 0.7508, 0.0015, 0.7416, 0.0007, 0.5304, 0.0083),
 )
 LARGEST_CHANGE = 0.0011
-"""Of Macro-F1 in the paper."""
+"""Largest change of Macro-F1 between quantiles in the paper."""
 
 
 def compute(run: Run) -> AnalysisResult:
-    """Q05, Q10 and Q20, each trained from scratch."""
+    """Metrics of PRQ-Net with Q05, Q10 and Q20, each trained from scratch."""
     frame = by_method(run.scores, tuple(QUANTILES), METRICS).drop(columns="title")
     frame.insert(0, "quantile", frame["method"].map(QUANTILES))
     frame = frame.drop(columns="method")
@@ -42,7 +42,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """The quantile hardly matters: changes stay within the SD over seeds."""
+    """Verdict on the claim that changing the quantile changes less than the seed does."""
     macro = frame.set_index("quantile")["macro_f1"]
     change = float((macro - macro[0.10]).abs().max())
     compared = usable(comparisons)
@@ -54,7 +54,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
 
 
 def _outcome(compared: list[Comparison]) -> ClaimOutcome:
-    """Of "it hardly matters": changes as small as the paper's, larger ones, or undecided."""
+    """Outcome of "it hardly matters": changes are as small as the paper's, larger, or undecided."""
     if not compared:
         return ClaimOutcome.NOT_COMPARABLE
     larger = [c for c in compared if round(abs(c.estimate), 4) > LARGEST_CHANGE]

@@ -22,7 +22,7 @@ PAPER = paper_rows(
 
 
 def compute(run: Run) -> AnalysisResult:
-    """The three models; patients with one class only have no ranking and are left out."""
+    """Ranking metrics of the three models; patients with one class only are left out."""
     frame = by_method(run.scores, CORE, METRICS)
     pairs = (("bcr", "cdel"), ("cdel", "prq"))
     comparisons = tuple(versus(run.scores, *pair, m) for m in METRICS for pair in pairs)
@@ -30,7 +30,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """BCR-Net ranks best, CDEL between the two."""
+    """Verdict on the claim that BCR-Net ranks best and CDEL between the two."""
     values = frame.set_index("method")
     leads = [metric for metric in METRICS if best(frame, metric) == "bcr"]
     between = [

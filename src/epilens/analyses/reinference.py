@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 CONDITIONS = {"one": 1, "two": 2, "all": None}
-"""Seizures that are used."""
+"""Number of seizures that each condition uses; None: all."""
 REPEATS = 10
 SUBSET_SEED = 0
 BRANCHES = ("prq", "bcr")
 TOLERANCE = 1e-5
-"""Of p_nez: processors round differently, other checkpoints differ more."""
+"""Largest difference of p_nez through rounding on another processor; checkpoints differ more."""
 
 Subset = tuple[int, ...]
 
@@ -83,7 +83,7 @@ def changed_subsets(run: Run) -> list[str]:
 
 
 def _named_subsets(run: Run) -> Subsets:
-    """By name: a seizure's place in the cube would hide a replaced seizure."""
+    """Subsets by names of seizures: positions in the cube would hide a replaced seizure."""
     named: Subsets = {}
     for patient, conditions in drawn_subsets(run).items():
         names = run.cube(patient)["seizure"].values.tolist()
@@ -227,7 +227,7 @@ def _decide(network: PatientNetwork, z: Tensor, m: Tensor, kept: list[int]) -> n
 
 
 def _check_same(run: Run, seed: int, cube: xr.Dataset, p_nez: dict[str, np.ndarray]) -> None:
-    """All seizures must give the ledger's scores; else these are not its checkpoints."""
+    """Refuse checkpoints that do not give the ledger's scores from all seizures."""
     patient, names = cube.attrs["patient"], cube["channel"].values.tolist()
     for method in BRANCHES:
         in_ledger = _test_rows(run).loc[(method, seed, patient)]

@@ -19,7 +19,7 @@ EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 FINE = 10
 """Classes of the calibration error."""
 DRAWN = ("lens", "cdel", "prq", "bcr", "logistic-z")
-"""At most these are in the figure: more lines cannot be distinguished."""
+"""Methods in the figure at most: more lines cannot be distinguished."""
 
 
 def compute(run: Run) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def reliability(ledger: pd.DataFrame) -> dict[str, float]:
-    """Numbers of one method, over all its seeds."""
+    """Brier score, skill and calibration of one method, over all its seeds."""
     said, is_ez = 1 - ledger["p_nez"].to_numpy(), ledger["is_ez"].to_numpy(float)
     weight = 1 / ledger.groupby(["seed", "patient"])["channel"].transform("size").to_numpy()
     base = np.average(is_ez, weights=weight)
@@ -80,7 +80,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
 
 
 def claim(frame: pd.DataFrame) -> str:
-    """Which scores are the best probabilities."""
+    """State which scores are the best probabilities."""
     lowest = str(frame.loc[frame["brier"].idxmin(), "method"])
     nearest = str(frame.loc[frame["calibration_error"].idxmin(), "method"])
     skilled = best(frame, "skill")

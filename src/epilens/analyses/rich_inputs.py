@@ -46,7 +46,7 @@ def compute(run: Run) -> AnalysisResult:
 
 
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
-    """None of them improves on CDEL."""
+    """Verdict on the claim that no richer input improves on CDEL."""
     gaps = frame[frame["method"].str.startswith("rich/")].set_index("method")["gap"]
     tested = usable(comparisons)
     return Verdict(
@@ -66,7 +66,7 @@ def _range(gaps: pd.Series) -> str:
 
 
 def _outcome(compared: list[Comparison]) -> ClaimOutcome:
-    """Of "none improves": one does, none does, or the best one may."""
+    """Outcome of "none improves": one does, none does, or the best one may."""
     if not compared:
         return ClaimOutcome.NOT_COMPARABLE
     if any(c.low > 0 for c in compared):

@@ -36,7 +36,7 @@ def in_order(frame: pd.DataFrame, **orders: Sequence[Any]) -> pd.DataFrame:
 
 
 def naturally(names: Iterable[str]) -> list[str]:
-    """Different names, numbers in them counted as numbers."""
+    """Distinct names in natural order: numbers in them count as numbers."""
     return sorted(set(names), key=natural)
 
 

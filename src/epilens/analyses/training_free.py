@@ -32,7 +32,7 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> str:
-    """Which is highest, as it is; and what smoothing adds."""
+    """State which score is highest without smoothing, and what smoothing adds."""
     raw = frame[~frame["method"].str.endswith(SHAFT)]
     highest = best(raw, "auroc")
     gains = frame["gain"].dropna()

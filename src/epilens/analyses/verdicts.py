@@ -25,7 +25,7 @@ FEWEST = 5
 """Patients that a usable interval needs."""
 TOO_FEW = f"fewer than {FEWEST} patients, too few for an interval"
 Comparisons = tuple[Comparison | None, ...]
-"""Those that decide a verdict; None where a metric is undefined."""
+"""Comparisons that decide a verdict; None where a metric is undefined."""
 
 
 class ClaimOutcome(StrEnum):
@@ -38,7 +38,7 @@ class ClaimOutcome(StrEnum):
 
     @property
     def counted(self) -> str:
-        """In a count of claims."""
+        """Words after the number of claims with this outcome."""
         return {
             ClaimOutcome.AGREE: "agree with the paper",
             ClaimOutcome.DIFFER: "differ from the paper",
@@ -66,7 +66,7 @@ def usable(comparisons: Iterable[Any]) -> list[Comparison]:
 
 
 def outcome_of(comparisons: Iterable[Any]) -> ClaimOutcome:
-    """Of "each first beats its second": all intervals above zero, one below, or neither."""
+    """Outcome of "each first beats its second": all intervals above zero, one below, or neither."""
     tested = usable(comparisons)
     if not tested:
         return ClaimOutcome.NOT_COMPARABLE
@@ -96,7 +96,7 @@ def cdel_versus_best(scores: pd.DataFrame, by: str, groups: Iterable[Any]) -> Co
 
 
 def centers_excluding_zero(comparisons: Comparisons) -> str:
-    """In words: in how many centers the best two methods differ by more than chance."""
+    """State in how many centers the best two methods differ by more than chance."""
     tested = usable(comparisons)
     if not tested:
         return f"in every center {TOO_FEW}"

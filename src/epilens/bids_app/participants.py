@@ -69,16 +69,16 @@ class LocalizeParticipant(Job[ParticipantRecord]):
     out: Path
     ranker: Ranker
     keep: tuple[str, ...] = ()
-    """`PATIENT:CHANNEL`, of any patient."""
+    """Entries `PATIENT:CHANNEL` of any patients."""
 
     @property
     def title(self) -> str:
-        """The patient."""
+        """Name of the patient."""
         return self.patient
 
     @cached_property
     def spec(self) -> RunSpec:
-        """Recordings, onsets and ranker."""
+        """Specification of the analysis: recordings, onsets and ranker."""
         (case,) = cases_of([self.root / self.patient])
         facts = PatientFacts(keep=kept_of(self.patient, self.keep))
         return make_run_spec(case, self.ranker, facts=facts)

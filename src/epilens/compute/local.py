@@ -113,7 +113,7 @@ def reuse_memory() -> None:
 
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-"""Of malloc.h."""
+"""Parameters of `mallopt`, from malloc.h."""
 
 
 def available_bytes() -> int:

@@ -23,7 +23,7 @@ _WIDTH_WITHOUT_TERMINAL = 110
 _PROSE = 16
 """Cells that are longer than this may be wrapped."""
 _LONGEST_NAME = 36
-"""Of patients and methods; longer words are file names or formulas."""
+"""Characters of the longest names of patients and methods; longer words are file names."""
 _NARROW = 100
 """Below this many columns a bar is short and has no rate, so that count and time left fit."""
 

@@ -116,7 +116,7 @@ class Certainty:
         return sum(share >= KNOWN_AGAIN for share in shares)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, as a model keeps it."""
+        """Return plain JSON, as a model stores it."""
         tree = _JSON.dump_python(self, mode="json")
         if self.summary == "descriptors":  # what models were written with before
             del tree["summary"]
@@ -124,7 +124,7 @@ class Certainty:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any], who: str = "certainty") -> Certainty:
-        """From plain JSON; whatever is malformed in it is refused."""
+        """Read plain JSON; anything malformed is refused."""
         try:
             return _JSON.validate_json(json.dumps(tree), strict=True)
         except ValidationError as error:

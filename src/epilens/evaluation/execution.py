@@ -73,7 +73,7 @@ class Cell(Job[float]):
         return self.folder.record.get("key") == self.key and self.folder.is_intact
 
     def finished(self) -> float | None:
-        """No time was needed where the cell and its copies are complete."""
+        """Processor time 0 if the cell and its copies are complete; otherwise None."""
         return 0.0 if all(cell.complete for cell in (self, *self.copies)) else None
 
     def work(self) -> float:

@@ -59,7 +59,7 @@ def _is_label(value: object) -> bool:
 
 
 def _where(rows: pd.DataFrame, key: Sequence[str] = KEY) -> str:
-    """The first of the rows."""
+    """Name the first of the rows, for a message."""
     return ", ".join(f"{name} {rows[name].iloc[0]}" for name in key)
 
 

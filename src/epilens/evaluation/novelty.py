@@ -27,7 +27,7 @@ USUAL = 0.95
 """Share of the cohort's own patients within which a patient counts as like the cohort."""
 SCORE_NAMES = ("median", "lowest twentieth", "interquartile range", "share called EZ")
 STORED = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""Of what a model stores as JSON: nothing more than its fields, and numbers that are numbers."""
+"""Rules for what a model stores as JSON: no unknown fields, and finite numbers."""
 KNOWN_AGAIN = 0.5
 """Fraction of the contacts by which a seizure is recognised."""
 _FEATURE_KINDS = ("tie to line length", "high tail", "low tail", "tie to neighbours")
@@ -60,7 +60,7 @@ class CohortMiddle:
     middle: tuple[float, ...]
     scale: tuple[float, ...]
     distances: tuple[float, ...]
-    """Of every patient from the middle of the others, ascending."""
+    """Distance of every patient from the middle of the others, ascending."""
 
     def __post_init__(self) -> None:
         if not len(self.names) == len(self.middle) == len(self.scale):
@@ -130,14 +130,14 @@ def feature_summary(table: ContactTable) -> Floats:
 
 
 def _of_seizure(z: Floats) -> Floats:
-    """Z : (contact, feature) of one seizure; a feature that it lacks is 0."""
+    """Three numbers per feature of one seizure, from z (contact, feature); a missing one is 0."""
     z = np.where(np.isfinite(z), z, 0)
     ties = _correlation(z, z[:, [_LINE_LENGTH]])
     return np.concatenate([ties, *(np.quantile(z, tail, axis=0) for tail in (0.95, 0.05))])
 
 
 def _correlation(a: Floats, b: Floats) -> Floats:
-    """Pearson's over contacts, column by column; 0 where a column does not vary."""
+    """Pearson's correlation over contacts, column by column; 0 where a column does not vary."""
     a, b = (x - x.mean(axis=0) for x in (a, b))
     size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
     varies = size > 1e-9

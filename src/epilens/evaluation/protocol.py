@@ -159,7 +159,7 @@ def labelled(cohort: Cohort) -> Members:
 def _begin(
     place: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
 ) -> None:
-    """Plan, split and cohort; a run refuses to go on with another cohort or split.
+    """Write plan, split and cohort; a run refuses to go on with another cohort or split.
 
     Damaged files of the start are written again: cells record what they were made from.
     """

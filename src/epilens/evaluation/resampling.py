@@ -46,7 +46,7 @@ class Comparison:
     high: float
     """The 95 % interval; `interval` says of which kind."""
     patients: int
-    """Those for whom the metric is defined."""
+    """Number of patients for whom the metric is defined."""
     below_zero: float
     """Share of draws in which a was worse than b."""
     draws: int
@@ -191,7 +191,7 @@ class Permutation:
 
     observed: dict[str, float]
     null: dict[str, Floats]
-    """(permutation,) each."""
+    """The same metrics of every shuffle, (permutation,) each."""
 
     def p(self, metric: str) -> float:
         """One-sided corrected p: (1 + k)/(1 + n), k of n shuffles being at least as good."""
@@ -236,7 +236,7 @@ def _mean_of(patients: Sequence[dict[str, Floats]], name: str) -> Floats:
 
 
 def _patients(ledger: pd.DataFrame) -> Iterator[tuple[tuple[int, int], pd.DataFrame]]:
-    """Seed and place of each test patient, with both branches, labels and CDEL's threshold.
+    """Seed and position of each test patient, with both branches, labels and CDEL's threshold.
 
     Patients by seed and name, channels by name: the order of the rows does not matter.
     """
@@ -300,7 +300,7 @@ def rank_rows(p_nez: Floats, is_ez: Bools) -> dict[str, Floats]:
 
 
 def _from_places(ez: Floats, ez_found: Floats, K: int) -> dict[str, Floats]:
-    """Metrics from the chance of EZ at each place, and the EZ found down to it if it is one."""
+    """Metrics from the chance of EZ at each rank, and the EZ found down to it if it is one."""
     n = ez.shape[1]
     place = np.arange(1, n + 1)
     discount = 1 / np.log2(place + 1)

@@ -62,7 +62,7 @@ class Run:
     """The leave-one-center-out run of the same cohort."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Paths alone: a process that receives the run reads its files itself."""
+        """Return the paths alone: a process that receives the run reads its files itself."""
         return {"folder": self.folder, "cubes": self.cubes, "loco": self.loco}
 
     def cell(self, method: str, seed: int, fold: str) -> CellFolder:
@@ -90,13 +90,13 @@ class Run:
 
     @cached_property
     def split(self) -> pd.DataFrame:
-        """Fold, partition, patient."""
+        """The split: fold, partition and patient."""
         with reading(self.folder / _SPLIT) as path:
             return read_csv(path.read_bytes())[["fold", "partition", "patient"]]
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
-        """All methods, checked."""
+        """The ledger of all methods, checked when it is read."""
         return read_ledger(self.folder / _LEDGER)
 
     @cached_property
@@ -191,7 +191,7 @@ class Run:
 
     @cached_property
     def cohort(self) -> Cohort:
-        """The cubes."""
+        """The cubes that the run was made from."""
         return open_cohort(Path("?") if self.cubes is None else self.cubes)
 
     def cube(self, patient: str) -> xr.Dataset:

@@ -39,7 +39,7 @@ from epilens.networks.predictor import Predictor
 from epilens.plan import Plan
 
 FittedParts = dict[tuple[str, int, str], FittedMember]
-"""By method, seed and fold."""
+"""Fitted parts by method, seed and fold."""
 
 
 @dataclass(frozen=True)

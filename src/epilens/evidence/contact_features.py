@@ -55,7 +55,7 @@ WINDOW_S = 12.0
 STARTS_S = (-30.0, -18.0, -6.0, 6.0, 18.0)
 """Starts of the windows, in seconds from onset."""
 SEGMENT_S = 2.0
-"""Welch segments, Hann, half overlapping."""
+"""Length of the Welch segments (Hann, half overlapping), in seconds."""
 LEAST_BEFORE, LEAST_AFTER = 1, 2
 """Windows that must end before onset, and windows that must reach beyond it."""
 NEEDS = "a recording from 18 s before to 18 s after onset"
@@ -70,13 +70,13 @@ class Preparation:
     notch_q: float = 30.0
     """Quality factor of the notches at mains and its harmonics."""
     order: int = 4
-    """Of the band-pass."""
+    """Order of the band-pass."""
     design: Literal["elliptic", "butterworth"] = "elliptic"
     reference: Literal["average", "median", "as-recorded"] = "average"
 
 
 PUBLISHED = Preparation()
-"""As the published features were made."""
+"""The preparation of the published features."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class SeizureFeatures:
     """Features of one seizure, and what its recording allows."""
 
     values: Floats
-    """(summary, channel, measure)"""
+    """Features (summary, channel, measure)."""
     valid: Bools
-    """(summary, channel, measure)"""
+    """Whether each feature is valid (summary, channel, measure)."""
     windows: Bools
     """Which windows lie inside the recording (window,)."""
     mains_hz: float | None
@@ -212,7 +212,7 @@ def _gain(n: int, fs: float, mains_hz: float | None, prepared: Preparation) -> N
 
 
 def _measures(y: NDArray[np.float32], starts: NDArray[np.int64], length: int, fs: float) -> Floats:
-    """The eleven (channel, window, measure) of windows of a filtered signal (channel, time)."""
+    """The eleven measures (channel, window, measure) of a filtered signal (channel, time)."""
     out = np.empty((len(y), len(starts), len(MEASURES)))
     out[..., len(BANDS_HZ) : -1] = window_moments(y, starts, length)
     segment = round(SEGMENT_S * fs)
@@ -275,13 +275,13 @@ def _of_patient(seizures: Seizures, parts: Sequence[SeizureFeatures], plan: Plan
 
 
 def _side_by_side(values: NDArray[Any]) -> NDArray[Any]:
-    """(seizure, summary, channel, measure) → (seizure, channel, feature)."""
+    """Arrange (seizure, summary, channel, measure) as (seizure, channel, feature)."""
     moved = np.moveaxis(values, 1, 2)
     return np.ascontiguousarray(moved.reshape(*moved.shape[:2], -1))
 
 
 def _rows(seizures: Seizures, s: int, part: SeizureFeatures, valid: Bools) -> list[AuditRow]:
-    """What a recording did not allow: of the run, then of single channels."""
+    """Audit rows of what a recording did not allow: of the run, then of single channels."""
     r = seizures.about[s]
     who = (r.patient, r.run)
     notes = [AuditRow.of("run", note, who, "noted") for note in _notes(r, part)]

@@ -26,13 +26,13 @@ SPANS_S = {"early": (-2.0, 6.0), "middle": (5.0, 15.0), "late": (14.0, 30.0)}
 BLOCK_S, BLOCKS_FROM_S, LEAST_IN_BLOCK = 12.0, -30.0, 3
 """Blocks over which activity waxes and wanes, and windows that one needs."""
 LOOKS_FROM_S = -10.0
-"""A rise is looked for from here on: marks come late."""
+"""Time from which a rise is searched, in seconds from onset: annotated onsets come late."""
 RISES_SD, RISES_WINDOWS = 3.0, 3
 """A rise is this many standard deviations of rest, in as many windows in a row."""
 BOUND = 3.0
 """Standard deviations over the contacts of a seizure; beyond, one contact is like another."""
 PLACES = ("own", "near", "shaft")
-"""Whose values they are: the contact's, its neighbours', its electrode's."""
+"""Spatial context: the contact itself, mean of its neighbours, mean of its electrode."""
 TERMS = (
     *("mean", "rest", "level"),
     *SPANS_S,
@@ -47,13 +47,13 @@ class ContactTable:
 
     channels: tuple[str, ...]
     of_seizure: Floats
-    """(seizure, channel, term, descriptor): bounded; NaN where a seizure has none."""
+    """Bounded terms of each seizure (seizure, channel, term, descriptor); NaN where it has none."""
     x: Floats
-    """(channel, place, term, descriptor): means over seizures; 0 where none has one."""
+    """Means over seizures (channel, place, term, descriptor); 0 where no seizure has a value."""
 
     @property
     def flat(self) -> Floats:
-        """(channel, column)."""
+        """The means as a matrix (channel, column)."""
         return self.x.reshape(len(self.x), -1)
 
     def alone(self, seizure: int) -> ContactTable:
@@ -74,7 +74,7 @@ def table_of(channels: tuple[str, ...], z: Floats) -> ContactTable:
 
 
 def relative(values: Floats, bound: float = BOUND) -> Floats:
-    """Values : (seizure, channel, …) against the channels of their seizure, bounded.
+    """Compare values (seizure, channel, …) with the other channels of their seizure; bounded.
 
     A constant column is 0; NaN stays NaN.
     """
@@ -95,7 +95,7 @@ def finite_mean(x: Floats) -> Floats:
 
 
 def with_context(channels: Sequence[str], x: Floats) -> Floats:
-    """Beside x : (channel, …) the same of neighbours and electrode → (channel, place, …)."""
+    """Add to x (channel, …) the means of neighbours and electrode: (channel, place, …)."""
     near, shaft = context_weights(channels)
     flat = x.reshape(len(x), -1)
     return np.stack([flat, near @ flat, shaft @ flat], axis=1).reshape(len(x), 3, *x.shape[1:])
@@ -120,7 +120,7 @@ def context_weights(channels: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def seizure_terms(cube: xr.Dataset) -> Floats:
-    """(seizure, channel, term, descriptor); NaN where a seizure has none.
+    """Terms of each seizure (seizure, channel, term, descriptor); NaN where it has none.
 
     Levels are compared as logarithms where a descriptor spans orders of magnitude; how much
     activity waxes and wanes is used as it is, so that the loud parts count.
@@ -154,7 +154,7 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
 
 
 def _levels(cube: xr.Dataset) -> tuple[Floats, Floats]:
-    """Values as logarithms where they span orders of magnitude, and as they are."""
+    """Values, as logarithms where they span orders of magnitude."""
     raw = cube["x"].values.astype(np.float64)
     level, size = raw.copy(), raw.copy()
     for i, row in enumerate(rows_of(cube["descriptor"].values.tolist())):
@@ -205,7 +205,7 @@ def placed_windows(cube: xr.Dataset) -> Floats:
 
 
 def _put(share: Floats, term: str, window: NDArray[np.int64], known: Bools) -> None:
-    """All of a term into one window, where that is known; window, known : (S, C, D)."""
+    """Assign all of a term to one window, where that is known; window, known : (S, C, D)."""
     part = share[:, TERMS.index(term)]  # (S, W, C, D), a view
     at = (np.arange(part.shape[1])[:, None, None] == window[:, None]) & known[:, None]
     part[...] = np.where(known[:, None], at, part)
@@ -229,7 +229,7 @@ def _within(cube: xr.Dataset, first_s: float, last_s: float) -> Bools:
 
 
 def _mean(x: Floats, where: Bools) -> Floats:
-    """Over windows: x (S, W, C, D), where (S, W, C) → (S, C, D); NaN where there is none."""
+    """Mean (S, C, D) over the windows of x (S, W, C, D) in `where` (S, W, C); NaN without any."""
     n = where.sum(axis=1)[..., None]
     total = np.where(where[..., None], x, 0).sum(axis=1)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)

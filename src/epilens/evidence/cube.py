@@ -62,7 +62,7 @@ def is_ictal(cube: xr.Dataset) -> xr.DataArray:
 
 
 def check(cube: xr.Dataset) -> xr.Dataset:
-    """The cube itself, if it keeps the rules; else one clear sentence."""
+    """Return the cube if it keeps the rules; otherwise raise an error of one sentence."""
     who = cube.attrs.get("patient", "cube")
     for name, axes in _REQUIRED.items():
         if name not in cube.variables:

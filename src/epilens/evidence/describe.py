@@ -126,7 +126,7 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
 
 
 def _on_channels(seizures: Seizures) -> dict[str, Any]:
-    """Labels and positions, as far as they are known."""
+    """Variables of the channels: labels and positions, as far as they are known."""
     data, names = {}, seizures.channels
     for flag in ZONES:
         zone = _labels(seizures.about, flag)
@@ -228,9 +228,9 @@ class Need(NamedTuple):
     """Windows of which a channel of a seizure must have some valid ones, or is not used."""
 
     windows: Callable[[xr.Dataset], xr.DataArray]
-    """(seizure, window) of a cube."""
+    """Function of a cube that selects them (seizure, window)."""
     least: str
-    """Field of the plan's windows."""
+    """Field of the plan's windows with the smallest number."""
     words: str
     repair: str
 

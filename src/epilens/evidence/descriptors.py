@@ -46,15 +46,15 @@ class Descriptor:
     band_hz: tuple[float, float] | None = None
     """Its band, if it has one; the audit reports how much of it lies below Nyquist."""
     fast: bool = False
-    """Fast activity: a rise of it is recruitment."""
+    """Whether it measures fast activity, whose rise is recruitment."""
     log_level: bool = False
-    """Over orders of magnitude: its levels are compared as logarithms."""
+    """Whether it spans orders of magnitude: its levels are compared as logarithms."""
     state: int = 0
-    """Place among the state terms of the channel table; 0: it has none."""
+    """Position among the state terms of the channel table; 0: it has none."""
 
     @property
     def band(self) -> str:
-        """Its band as in the audit."""
+        """Its band in words, for the audit."""
         return self.name.rpartition("log_")[2].removesuffix("_power").replace("_", " ")
 
     def covered(self, fs: float) -> float:
@@ -187,7 +187,7 @@ NINE = (
         words="spectral entropy",
     ),
 )
-"""The paper's, in its order: `epilens.evidence.fused` computes them together."""
+"""The paper's descriptors in its order: `epilens.evidence.fused` computes them together."""
 ENTRIES = NINE
 DESCRIPTORS: Registry[Descriptor] = Registry(
     ("epilens.evidence.descriptors", "epilens.evidence.released_descriptors"),
@@ -311,7 +311,7 @@ _AT_ONCE = 1_000_000
 
 
 def _compute(x: Array, cut: Cut, rows: dict[int, Descriptor], out: NDArray[np.float32]) -> None:
-    """Rows that have a function of their own, a few windows at a time."""
+    """Compute descriptors that have a function of their own, a few windows at a time."""
     every = np.lib.stride_tricks.sliding_window_view(x, cut.length, axis=-1)
     step = max(1, _AT_ONCE // (len(x) * cut.length))
     for first in range(0, len(cut.start), step):

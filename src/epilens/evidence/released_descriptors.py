@@ -23,7 +23,7 @@ from epilens.plan import PAPER_NINE
 Array = NDArray[Any]
 
 SEGMENT = 256
-"""Samples."""
+"""Samples of a Welch segment."""
 
 
 def released_spectrum(x: Array, fs: float) -> tuple[Array, Array]:
@@ -73,7 +73,7 @@ def _released(row: Descriptor) -> Descriptor:
 
 
 ENTRIES = tuple(_released(row) for row in NINE)
-"""In the paper's order."""
+"""The released descriptors, in the paper's order."""
 RELEASED_NINE = tuple(row.name for row in ENTRIES)
 
 

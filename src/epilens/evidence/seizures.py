@@ -25,13 +25,13 @@ class Seizures:
 
     about: tuple[Recording, ...]
     channels: tuple[str, ...]
-    """Of all of them."""
+    """Names of the channels of all recordings."""
     present: Bools
-    """(seizure, channel)"""
+    """Which recordings have a channel (seizure, channel)."""
 
     @classmethod
     def of(cls, about: Sequence[Recording]) -> Seizures:
-        """Those of one patient, each run once."""
+        """Return the seizures of one patient; a run that is given twice is refused."""
         if not about:
             raise DataError("describe: expected recordings of one patient, found none.")
         patients = sorted({r.patient for r in about})
@@ -57,7 +57,7 @@ class Seizures:
         return {"seizure": [r.run for r in self.about], "channel": list(self.channels)}
 
     def stack(self, parts: Sequence[Array]) -> Array:
-        """(seizure, a, channel, …) from arrays (a, channel, …); 0 where a channel is not there."""
+        """Stack arrays (a, channel, …) as (seizure, a, channel, …); 0 where a channel is absent."""
         first = parts[0]
         shape = (len(parts), first.shape[0], len(self.channels), *first.shape[2:])
         out = np.zeros(shape, first.dtype)
@@ -65,14 +65,14 @@ class Seizures:
         return out
 
     def concatenate(self, parts: Sequence[Array]) -> Array:
-        """(channel, sample) from arrays (channel, sample) of unequal length, one after another."""
+        """Concatenate arrays (channel, sample) of unequal length as (channel, sample)."""
         stops = np.cumsum([part.shape[1] for part in parts])
         out = np.zeros((len(self.channels), stops[-1]), parts[0].dtype)
         self._place(np.split(out, stops[:-1], axis=1), parts)
         return out
 
     def _place(self, places: Iterable[Array], parts: Sequence[Array]) -> None:
-        """Copy every seizure into its place; channels come first in both."""
+        """Copy every seizure to its part of the output; channels come first in both."""
         row = {name: i for i, name in enumerate(self.channels)}
         for place, part, recording in zip(places, parts, self.about, strict=True):
             place[[row[name] for name in recording.channels]] = part
@@ -91,7 +91,7 @@ class Store:
 
     @property
     def module(self) -> str:
-        """Where its numbers come from."""
+        """Module that computes its numbers."""
         return self.of_patient.__module__
 
 

@@ -22,19 +22,19 @@ from epilens.evidence.windows import band_limit
 from epilens.plan import Plan
 
 Interval = tuple[NDArray[np.float32], float]
-"""(channel, time), and the time of its first sample from onset."""
+"""Signal (channel, time), and the time of its first sample from onset."""
 
 
 class Piece(NamedTuple):
     """A seizure's signal between two times from onset."""
 
     x: NDArray[np.floating]
-    """(channel, time), µV."""
+    """Signal in µV (channel, time)."""
     fs: float
     start_s: float
-    """Time of the first sample."""
+    """Time of the first sample, in seconds from onset."""
     valid: Bools
-    """(channel,)"""
+    """Which channels the seizure has (channel,)."""
     mains_hz: float | None = None
 
 

@@ -26,7 +26,7 @@ from epilens.plan import FilterPlan, Plan, TracePlan
 
 @dataclass(frozen=True)
 class Segments:
-    """Those of one seizure, in the order of time; where it has fewer than planned, the last lack.
+    """Segments of one seizure in the order of time; if it has too few, the last ones are empty.
 
     A segment of a channel is valid where it lies in the recording and no sample of it was missing.
     """
@@ -160,7 +160,7 @@ def _from_recording(
 
 
 def _slow(x: NDArray[np.float32], r: Recording, plan: TracePlan) -> NDArray[np.float32]:
-    """Filtered, without mains, at the plan's rate."""
+    """Return the signal filtered, without mains, at the plan's rate."""
     fixed = plan.mains == "fixed"
     mains_hz = plan.mains_hz if fixed else r.mains_hz or plan.mains_hz
     band = FilterPlan(
@@ -174,7 +174,7 @@ def _slow(x: NDArray[np.float32], r: Recording, plan: TracePlan) -> NDArray[np.f
 
 
 def _fitted(x: NDArray[np.float32], samples: int) -> NDArray[np.float32]:
-    """Padded with 0 or truncated: fractional rates can give one sample more or less."""
+    """Pad with 0 or truncate: fractional rates can give one sample more or less."""
     return np.pad(x[:, :samples], ((0, 0), (0, max(0, samples - x.shape[1]))))
 
 

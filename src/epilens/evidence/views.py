@@ -87,7 +87,7 @@ class Standardizer:
 
     @classmethod
     def fit(cls, cubes: Iterable[xr.Dataset]) -> Standardizer:
-        """Over all valid windows × channels × seizures; population scale."""
+        """Fit mean and population SD over all valid windows, channels and seizures."""
         n, mean, squares, names = 0, np.zeros(()), np.zeros(()), None
         for cube in cubes:
             names = _same_descriptors(cube, names)
@@ -126,7 +126,7 @@ def _same_descriptors(cube: xr.Dataset, expected: list[str] | None) -> list[str]
 
 
 def state_descriptors(names: Iterable[str]) -> list[str]:
-    """Those among the names whose rows have state terms, in the order of the channel table."""
+    """Names of descriptors that have state terms, in the order of the channel table."""
     return [row.name for row in sorted(rows_of(names), key=lambda row: row.state) if row.state]
 
 

@@ -21,7 +21,7 @@ class Classifier:
     """An estimator of scikit-learn's kind, and all that it is given in addition to the seed."""
 
     estimator: str
-    """As `module:class`."""
+    """Class of the estimator, as `module:class`."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     platt_folds: int = 0
     """Inner folds for Platt's probabilities, as libsvm makes them; 0: the estimator's own."""
@@ -52,7 +52,7 @@ class Classifier:
 
 
 def patient_z_score(table: pd.DataFrame) -> pd.DataFrame:
-    """Every column across the channels of one patient; a constant column becomes 0."""
+    """z-score every column across the channels of one patient; a constant column becomes 0."""
     spread = table.std(ddof=0)
     return (table - table.mean()) / spread.where(spread > 1e-12, np.inf)
 

@@ -42,10 +42,11 @@ class Control:
     """A network on one row per channel, and how it is trained; epochs are the plan's."""
 
     network: str
-    """As `module:class`; its first argument is the number of columns of the channel table."""
+    """Class of the network, as `module:class`; its first argument is the number of columns of the
+    channel table."""
     layers: Mapping[str, Any]
     training: Mapping[str, Any]
-    """Of `epilens.plan.TrainingPlan`, one patient per step."""
+    """Fields of `epilens.plan.TrainingPlan`; one patient per step."""
 
 
 def fit_control(settings: Control, training: Training) -> Scorer:
@@ -132,7 +133,7 @@ def pack(patient: xr.Dataset) -> NDArray[np.float32]:
 
 
 def _row(name: str, title: str, network: str, **layers: Any) -> Method:
-    """With the paper's training of these controls."""
+    """A method with the paper's training of these controls."""
     training = {
         "learning_rate": 1e-3,
         "weight_decay": 1e-4,

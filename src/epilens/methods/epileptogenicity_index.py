@@ -36,14 +36,14 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Index:
-    """What sets the rows apart; the rest is in the plan."""
+    """What differs between these methods; the rest is in the plan."""
 
     over: str = "median"
     """`median` or `max` over seizures."""
     ratio: str = "relative"
-    """To its own median before the seizure; or `absolute`."""
+    """`relative` to its own median before the seizure, or `absolute`."""
     montage: str = "bipolar"
-    """Pairs of neighbours, of which a contact has the mean; or `as-recorded`."""
+    """`bipolar`: pairs of neighbours, of which a contact has the mean; or `as-recorded`."""
     mains_hz: float = 2.0
     """Bins this close to mains or a harmonic do not count; 0: all count."""
     slow_hz: tuple[float, float] = (3.5, 12.4)
@@ -51,7 +51,7 @@ class Index:
     fast_hz: tuple[float, float] = (12.4, 97.0)
     """β and γ, which meet at 24 Hz."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the plan's section that this row has otherwise."""
+    """Fields of the plan's section that differ in this method."""
 
 
 MEASURED = Index()

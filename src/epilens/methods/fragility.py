@@ -33,7 +33,7 @@ class Fragility:
     over: str = "median"
     """`median` or `max`."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the plan's section that this row has otherwise."""
+    """Fields of the plan's section that differ in this method."""
 
 
 def linear_model(x: NDArray[np.floating], ridge: float) -> NDArray[np.float64]:

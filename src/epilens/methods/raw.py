@@ -28,7 +28,8 @@ class SingleChannel:
     """A network on segments, and how it is trained; epochs are the plan's."""
 
     network: str
-    """As `module:class`, an `epilens.networks.raw.segments.SegmentNetwork`."""
+    """Class of the network, as `module:class`: an
+    `epilens.networks.raw.segments.SegmentNetwork`."""
     layers: Any
     """Its sizes and learning rates."""
     training: SegmentTraining

@@ -37,9 +37,9 @@ from epilens.plan import FilterPlan
 Interval = tuple[float, float]
 BEFORE_S: Interval = (-30.0, -2.0)
 AFTER_S: Interval = (0.0, 20.0)
-"""From onset."""
+"""Interval after onset, in seconds from onset."""
 Columns = Callable[[NDArray[np.floating], float], Floats]
-"""(signal (channel, time), rate) → (channel, column)."""
+"""Function of signal (channel, time) and rate that returns (channel, column)."""
 
 
 @dataclass(frozen=True)

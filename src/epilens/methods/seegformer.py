@@ -64,7 +64,7 @@ class Trainer:
 
     settings: SEEGformerSettings
     windows: Sequence[Windows]
-    """Of all of them."""
+    """Windows of all outer-training patients."""
     seed: int
     plan: Plan
 

@@ -65,7 +65,7 @@ class PatientSegments:
 
     @classmethod
     def of(cls, patients: Sequence[xr.Dataset]) -> PatientSegments:
-        """Gather; each patient's traces are read once and written straight to their place."""
+        """Gather the segments; each patient's traces are read once and written to their rows."""
         masks = [usable(patient) for patient in patients]
         sizes = [int(seen_channels(patient).sum()) for patient in patients]
         bounds = np.cumsum([0, *(int(mask.sum()) for mask in masks)])

@@ -25,9 +25,9 @@ class Spread:
     """How the signal is prepared; intervals are in the plan."""
 
     reference: str = "common-average"
-    """Or `as-recorded`."""
+    """`common-average` or `as-recorded`."""
     notch: str = "auto"
-    """At mains and its harmonics, where mains are known; or `none`."""
+    """`auto`: notches at mains and its harmonics, where mains are known; or `none`."""
 
 
 COMMON_AVERAGE = Spread()
@@ -82,7 +82,7 @@ def seizure_spread(piece: Piece, whole: Bools, plan: SpreadPlan, settings: Sprea
 
 
 def _z(values: Floats) -> Floats:
-    """Scores over the channels that have a value, in standard deviations; 0 if all are alike."""
+    """z-score over the channels that have a value; 0 if all are alike."""
     finite = np.isfinite(values)
     if not finite.any():
         return values

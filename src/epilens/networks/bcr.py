@@ -66,7 +66,7 @@ class BCRNet(PatientNetwork):
         return self._logit
 
     def share(self, logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
-        """Its part of the loss (Eqs. 18-21)."""
+        """The patient's part of the loss (Eqs. 18-21)."""
         return bcr_share(logit, is_ez, batch, self.spec)
 
 

@@ -70,12 +70,12 @@ class Branch(Predictor):
 
     @classmethod
     def score_members(cls, members: Sequence[Self], patient: xr.Dataset) -> Floats:
-        """As many branches at a time as there are processors; the views are computed once."""
+        """Score with all branches, as many at a time as there are processors."""
         φ = views(patient)
         return np.array(in_parallel(lambda branch: branch.seizure_scores(patient, φ), members))
 
     def seizure_scores(self, patient: xr.Dataset, φ: xr.DataArray) -> Floats:
-        """From all seizures and from each alone; the windows are embedded once, in float32."""
+        """Scores from all seizures and from each alone; windows are embedded once, in float32."""
         network, tensors = self.network, as_tensors(patient, self.standardizer, φ)
         with torch.no_grad():
             z, m = single_precision(network).embed(tensors.φ, tensors.valid)

@@ -108,7 +108,7 @@ class Hybrid(nn.Module):
         return torch.from_numpy(p).to(φ.dtype)
 
     def _packed(self, φ: Tensor) -> Tensor:
-        """(C, K, 1 + samples)"""
+        """Segments of each channel, each after its flag (C, K, 1 + samples)."""
         return φ[:, self.columns :].reshape(len(φ), -1, 1 + self.samples)
 
 

@@ -37,7 +37,7 @@ class Dropout(nn.Module):
 
     @property
     def gain(self) -> float:
-        """By how much the kept elements are scaled up."""
+        """Factor by which the kept elements are scaled up."""
         return 65536 / (65536 - self.cut) if self.training else 1.0
 
     def bits(self, count: int) -> NDArray[np.uint16] | None:
@@ -78,7 +78,7 @@ class Mixture(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, projected: Tensor, hidden: Tensor | None, dropout: Dropout) -> Tensor:
-        """Over projected : (B, C, 3, heads, d): q, k, v. hidden : (B, C), added to the scores.
+        """Mix projected : (B, C, 3, heads, d), the q, k, v. hidden : (B, C), added to the scores.
 
         Returns (B, C, heads, d).
         """
@@ -110,7 +110,7 @@ class Mixture(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
-        """From the gradient of what `forward` returned."""
+        """Gradient of `projected`, from that of what `forward` returned."""
         from epilens.networks.kernels import score_gradient
 
         projected, mixed, shares = ctx.saved_tensors
@@ -143,7 +143,7 @@ def _of_head(x: NDArray[Any], head: int) -> tuple[NDArray[Any], ...]:
 
 
 def _turned(x: NDArray[Any]) -> NDArray[Any]:
-    """(B, C, d) → (B, d, C), copied: a product with it takes half as long."""
+    """Transpose (B, C, d) to a copy (B, d, C): a product with it takes half as long."""
     return np.ascontiguousarray(x.swapaxes(1, 2))
 
 
@@ -160,7 +160,7 @@ class ChannelAttention(nn.Module):
         nn.init.zeros_(self.outward.bias)
 
     def forward(self, x: Tensor, valid: Tensor) -> Tensor:
-        """Over x : (B, C, D). valid : (B, C) bool, the channels that may be looked at."""
+        """Attend over x : (B, C, D). valid : (B, C) bool, the channels that may be looked at."""
         B, C, D = x.shape
         projected = self.inward(x).view(B, C, 3, self.heads, D // self.heads)
         hidden = None
@@ -193,7 +193,7 @@ def masked_std(x: Tensor, m: Tensor, dim: int) -> Tensor:
 
 
 def mean_and_scale(g: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-    """Of every feature across valid channels: (D,) each. The variance has a floor of 1e-6."""
+    """Mean and scale (D,) of each feature across valid channels; the variance is 1e-6 or more."""
     w = valid.unsqueeze(-1).to(g.dtype)
     n = w.sum(0).clamp_min(1)
     mean = (g * w).sum(0) / n

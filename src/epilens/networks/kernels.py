@@ -7,7 +7,7 @@ import numba
 
 @numba.njit(cache=True, nogil=True)
 def drop(share, bits, cut, kept):
-    """Into `kept` the shares whose bits reach `cut`, else 0; the others become negative in `share`.
+    """Write shares whose bits reach `cut` to `kept`, else 0; the others become negative in `share`.
 
     All are flat. So one array remembers both the shares and which of them were dropped.
     """
@@ -19,7 +19,7 @@ def drop(share, bits, cut, kept):
 
 @numba.njit(cache=True, nogil=True)
 def score_gradient(gradient, share, common, kept):
-    """The gradient of scores, in place of that of shares; into `kept` the shares that stayed.
+    """Replace the gradient of shares by that of scores; write shares that stayed to `kept`.
 
     All but `common` (R,) are (R, C). share : as `drop` leaves it. common : what softmax takes
     from every score of a row.

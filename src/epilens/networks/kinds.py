@@ -46,7 +46,7 @@ class ModelKind:
     """What the members of a model are; `train` accepts the names of all kinds."""
 
     name: str
-    """Of the method, and `kind` in model.json."""
+    """Name of the method, and `kind` in model.json."""
     title: str
     parts: tuple[ModelPart, ...]
     """One, or two whose scores are fused."""

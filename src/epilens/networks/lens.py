@@ -40,7 +40,7 @@ class Lens(Predictor):
     mean: Floats
     """The average contact of the fit patients (place, term, descriptor)."""
     weight: Floats
-    """(place, term, descriptor)"""
+    """Weights (place, term, descriptor)."""
     intercept: float
     """Log odds of EZ of the average contact."""
     terms: ClassVar[tuple[str, ...]] = TERMS
@@ -61,7 +61,7 @@ class Lens(Predictor):
         return placed_windows(patient)
 
     def tensors(self) -> Arrays:
-        """For a checkpoint or a model's file."""
+        """Tensors for a checkpoint or a model's file."""
         arrays = {"mean": self.mean, "weight": self.weight, "intercept": np.array(self.intercept)}
         return {name: array.copy() for name, array in arrays.items()}
 
@@ -95,7 +95,7 @@ class Lens(Predictor):
 
     @classmethod
     def score_members(cls, members: Sequence[Self], patient: xr.Dataset) -> Floats:
-        """The terms of the contacts are computed once for all lenses."""
+        """Score with several lenses; the terms of the contacts are computed once for all."""
         table = cls.table(patient)
         tables = [table, *(table.alone(s) for s in range(len(table.of_seizure)))]
         return np.array([[lens.p_nez_of(table) for table in tables] for lens in members])
@@ -187,7 +187,7 @@ class FeatureLens(Lens):
 
     @classmethod
     def score_members(cls, members: Sequence[Lens], patient: xr.Dataset) -> Floats:
-        """Neutral in a seizure that has no contact features."""
+        """Score with several lenses; neutral in a seizure that has no contact features."""
         scores = super().score_members(members, patient)
         scores[:, 1:][:, ~features_shown(patient).any(axis=1)] = NEUTRAL
         return scores
@@ -196,5 +196,5 @@ class FeatureLens(Lens):
     def explain(
         cls, members: Sequence[tuple[Any, float]], patient: xr.Dataset, order: NDArray[np.int64]
     ) -> Explanation:
-        """As for every lens, in the words of the features; windows are not listed separately."""
+        """Explain as every lens does, in the words of the features; windows are not listed."""
         return replace(super().explain(members, patient, order), words=WORDS, timed=False)

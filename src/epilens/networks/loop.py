@@ -61,9 +61,9 @@ class Schedule:
 
     epochs: int
     patience: int
-    """Epochs without a better one after which training ends …"""
+    """Training ends after so many epochs without a better one."""
     least_epochs: int = 0
-    """… but not before so many."""
+    """Training does not end before so many epochs."""
     extension: Extension | None = None
 
 

@@ -50,7 +50,7 @@ class Member:
     seed: int
     fold: str
     parts: Mapping[str, Predictor]
-    """By the method that was fitted."""
+    """Fitted objects by method."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class EnsembleScores:
     """NEZ probabilities of a patient by every member."""
 
     members: Floats
-    """(member, channel)"""
+    """Scores of every member (member, channel)."""
     parts: Mapping[str, Floats]
-    """(channel,): mean over the members for each method, where members fuse two of them."""
+    """Mean (channel,) over the members for each method, where members fuse two of them."""
     per_seizure: Floats
-    """(seizure, channel): mean over the members, each seizure alone."""
+    """Mean over the members, each seizure alone (seizure, channel)."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Model:
     members: tuple[Member, ...]
     threshold: float
     weight: float
-    """Of the second part in the fusion (BCR-Net); not used by kinds of one part."""
+    """Weight of the second part in the fusion (BCR-Net); not used by kinds of one part."""
     about: Mapping[str, Any]
     """Plan, training cohort, source, notes: plain JSON."""
     assurance: Mapping[str, Any] = field(default_factory=dict)

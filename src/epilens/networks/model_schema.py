@@ -30,13 +30,13 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Stored(BaseModel):
-    """Nothing more than its fields, and numbers that are numbers."""
+    """A stored object without unknown fields and with finite numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Open(BaseModel):
-    """Its fields are checked; others are not shown."""
+    """A stored object whose known fields are checked; others are allowed and not shown."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False, strict=True)
 

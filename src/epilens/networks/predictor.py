@@ -29,15 +29,15 @@ class Explanation:
     """Contributions to the EZ score: positive towards EZ. c: the contacts that are explained."""
 
     contacts: NDArray[np.int64]
-    """Their positions among the channels (c,)."""
+    """Positions of the contacts among the channels (c,)."""
     by_feature: Floats
-    """(c, view, descriptor): of all seizures, each alone."""
+    """Contributions of features (c, view, descriptor) in all seizures, each alone."""
     by_window: Floats
-    """(c, seizure, window): beyond what the contact shows all the time."""
+    """Contributions of windows (c, seizure, window) beyond what the contact shows all the time."""
     steady: Floats
-    """(c, seizure): what it shows all the time, before onset as well."""
+    """Contributions of what it shows all the time, before onset as well (c, seizure)."""
     together: Floats
-    """(c,): what the score of all seizures adds to the mean of those of each alone."""
+    """What the score of all seizures adds to the mean of those of each alone (c,)."""
     baseline: Floats
     """EZ score of what a contact is compared with (c,)."""
     score: Floats
@@ -49,10 +49,10 @@ class Explanation:
     others: str = "and the rest of the patient stayed as it is"
     """What is done about the other contacts."""
     located: Floats | None = None
-    """(c, place, view, descriptor): `by_feature` of the contact itself, its neighbours and its
-    electrode (`contact_table.PLACES`); None where a model does not separate them."""
+    """`by_feature` of the contact itself, its neighbours and its electrode (c, place, view,
+    descriptor; `contact_table.PLACES`); None where a model does not separate them."""
     values: Floats | None = None
-    """(c, place, view, descriptor): what the contact shows, in SD over the patient's contacts."""
+    """What the contact shows, in SD over the patient's contacts (c, place, view, descriptor)."""
     words: tuple[str, ...] = ()
     """Names of the last axis of `by_feature`; empty: those of the cube's descriptors."""
     timed: bool = True
@@ -60,7 +60,7 @@ class Explanation:
 
     @property
     def by_seizure(self) -> Floats:
-        """(c, seizure): has the sign of the seizure's own score minus the baseline."""
+        """Contributions of seizures (c, seizure): the sign is that of their score − baseline."""
         return self.by_window.sum(axis=2) + self.steady
 
     @property
@@ -78,7 +78,7 @@ class Layout:
     part: str
     """The method that was fitted."""
     spec: Mapping[str, Any] = field(default_factory=dict)
-    """As `Predictor.spec` returned it."""
+    """Settings, as `Predictor.spec` returned them."""
     descriptors: tuple[str, ...] = ()
     views: tuple[str, ...] = VIEWS
 

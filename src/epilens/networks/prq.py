@@ -81,7 +81,7 @@ class LowerTail(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(()))
 
     def forward(self, z: Tensor, m: Tensor) -> Tensor:
-        """From z : (S, C, D). m : (S, C) bool, which seizures show the channel. Returns (C,)."""
+        """Residual (C,) from z : (S, C, D). m : (S, C) bool, which seizures show the channel."""
         logit, seen = self.logit(z, m), m.any(0)
         η = robust_z(logit[seen]) if self.spec.encoder.relative else logit[seen]
         return torch.zeros_like(logit).masked_scatter(seen, self.bounded(η))
@@ -142,7 +142,7 @@ class PRQNet(PatientNetwork):
         return decide
 
     def share(self, logit: Tensor, is_ez: Tensor, batch: BatchCounts) -> Tensor:
-        """Its part of L_P (Eq. 17)."""
+        """The patient's part of L_P (Eq. 17)."""
         return prq_share(logit, is_ez, batch)
 
 

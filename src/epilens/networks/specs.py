@@ -55,7 +55,7 @@ class PRQSpec:
     """The lower-tail residual; off in `Base`."""
     quantile: _Share = 0.10
     aggregate: Literal["quantile", "mean"] = "quantile"
-    """Over seizures: the quantile, or their mean (`+ Temporal`)."""
+    """How the scores of seizures become one: the quantile, or their mean (`+ Temporal`)."""
 
 
 @dataclass(frozen=True, config=_CHECKED)
@@ -73,7 +73,7 @@ class BCRSpec:
 
 
 SPECS: dict[str, type[PRQSpec | BCRSpec]] = {"prq": PRQSpec, "bcr": BCRSpec}
-"""By method; the class that opens another package's part of a model checks its settings."""
+"""Settings by method; the class that opens another package's part of a model checks its own."""
 
 
 @dataclasses.dataclass(frozen=True)

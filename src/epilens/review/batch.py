@@ -45,12 +45,12 @@ class RankPatient(Job[BatchRow]):
 
     @property
     def title(self) -> str:
-        """The patient."""
+        """Name of the patient."""
         return self.patient
 
     @cached_property
     def spec(self) -> RunSpec:
-        """Recordings, marks and ranker."""
+        """Specification of the analysis: recordings, marks and ranker."""
         return self.batch.make_spec(self.patient, self.ranker)
 
     @property
@@ -201,7 +201,7 @@ def _wait_until_over(run: ReviewRun) -> RunState:
 
 
 def _read(path: Path) -> tuple[str, dict[str, BatchRow]]:
-    """The last batch, with what was running then as waiting; empty if there was none."""
+    """Rows of the last batch; what was running then is waiting; empty if there was no batch."""
     try:
         tree: Mapping[str, Any] = load_json(path)
         rows = [BatchRow(**row) for row in tree["rows"]]

@@ -95,12 +95,12 @@ class RankingComparison(Document):
     shared: int
     """Contacts in the top K of both rankings."""
     correlation: float | None
-    """Spearman's, over the contacts in both rankings; None for fewer than two."""
+    """Spearman's correlation over the contacts in both rankings; None for fewer than two."""
     common: int
     """Contacts in both rankings."""
     largest_shift: int
     contacts: tuple[RankShift, ...]
-    """In the order of the new ranking, followed by those in the old one only."""
+    """Contacts in the order of the new ranking, followed by those in the old one only."""
 
 
 def compare(old: Ranking, new: Ranking) -> RankingComparison:

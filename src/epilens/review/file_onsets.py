@@ -41,7 +41,7 @@ def annotated_onset(file: TraceFile) -> Onset | None:
 
 @lru_cache(_CACHED)
 def _annotated(file: TraceFile, stamps: tuple[int, ...]) -> Onset | None:
-    """`stamps` are times at which the files were changed: a changed file is read again."""
+    """Annotated onset; read again if the files were changed (`stamps` are their times)."""
     try:
         return find_onset(open_file(file).events())
     except EpilensError:

@@ -49,7 +49,7 @@ class OnsetMark(Document):
     """Onset of one seizure of a recording."""
 
     onset_s: Annotated[float, *_seconds(_LONGEST_FILE_S)]
-    """From the start of the recording."""
+    """Onset in seconds from the start of the recording."""
     uncertainty_s: Annotated[float, *_seconds(_LONGEST_UNCERTAINTY_S)] | None = None
     """The onset is at most this far from `onset_s`; None: not stated."""
     type: Annotated[
@@ -88,7 +88,7 @@ class FileMarks(Document):
     fingerprint: Annotated[
         str, Field(pattern=r"^[0-9a-f]{0,64}\Z"), expecting("hexadecimal digits")
     ] = ""
-    """Of the recording when it was marked."""
+    """Fingerprint of the recording when it was marked."""
 
 
 class PatientMarks(Document):

@@ -135,7 +135,7 @@ class ReadingStore:
         return reading
 
     def _remove_old_drafts(self, reader: str) -> None:
-        """Keep the newest, so that no revision number is used twice."""
+        """Remove all drafts but the newest, so that no revision number is used twice."""
         for revision in self._revisions(reader)[:-_KEPT_DRAFTS]:
             if not self._load(reader, revision).signed_on:
                 self._path(reader, revision).unlink(missing_ok=True)

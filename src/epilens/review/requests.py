@@ -28,7 +28,7 @@ class StartRequest(Document):
 
     case: CaseCode
     choice: Any = None
-    """Compared with the ids of the methods and models."""
+    """Id of a method or model; unknown ones are refused."""
 
 
 class StopRequest(Document):

@@ -158,7 +158,7 @@ class PatientRuns:
         return sorted(int(name) for name in names if len(name) == 4 and name.isdecimal())
 
     def _load(self, number: object) -> ReviewRun | None:
-        """Return None for an unknown number, and for one whose process was killed at once."""
+        """Return a run; None for an unknown number, or one whose process was killed at once."""
         if number not in self._numbers():
             return None
         folder = self.folder / f"{number:04d}"

@@ -47,7 +47,7 @@ class RequestLimits:
 
     body_bytes: int = 1_000_000
     body_s: float = 10.0
-    """For each chunk of a body."""
+    """Seconds to wait for each chunk of a body."""
     answer_s: float = 60.0
 
 

@@ -28,7 +28,7 @@ class Session:
     models: tuple[Path, ...] = ()
     """Folders searched for models, in addition to `out`."""
     facts: PatientFacts = field(default_factory=PatientFacts)
-    """About the only patient of the session."""
+    """Facts about the only patient of the session."""
     blind: Blind = "second"
 
     @cached_property

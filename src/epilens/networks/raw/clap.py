@@ -45,7 +45,7 @@ class Clap(SegmentNetwork):
 
     @classmethod
     def start(cls, spec: ClapSpec, folder: Path, traces: TracePlan) -> Self:
-        """From LAION's weights, with the feature extractor set to these traces."""
+        """Start from LAION's weights, with the feature extractor set to these traces."""
         audio, provenance = load_pretrained("ClapAudioModelWithProjection", folder, REPOSITORY)
         if not audio.config.enable_fusion:
             raise MethodError(

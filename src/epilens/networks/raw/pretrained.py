@@ -72,7 +72,7 @@ def _repair(folder: Path, repository: str) -> str:
 
 @contextmanager
 def _quiet(logging: Any) -> Generator[None]:
-    """No progress bar, and no report of the parts that are left out on purpose."""
+    """Show no progress bar, and no report of the parts that are left out on purpose."""
     verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -37,7 +37,7 @@ class SpectrumBranch(nn.Module):
         self.head = nn.Sequential(nn.Linear(width, width // 2), nn.ReLU(), nn.Linear(width // 2, 1))
 
     def forward(self, part: Tensor, present: Tensor) -> Tensor:
-        """(B, C, bins) and (B, C) bool, which channels are present → (B, C)."""
+        """Logits (B, C) from spectra (B, C, bins) and from which channels are present (B, C)."""
         h = self.project(part)
         for block in self.blocks:
             h = block(h, src_key_padding_mask=~present)
@@ -63,13 +63,13 @@ class SEEGformer(nn.Module):
         self.mixture = nn.Parameter(torch.zeros(len(BRANCHES)))
 
     def spectra(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, C, time) → real part, imaginary part and amplitude, each (B, C, bins)."""
+        """Real part, imaginary part and amplitude (B, C, bins) of windows (B, C, time)."""
         # Unitary scale: noise of unit variance keeps it, whatever the number of points.
         spectrum = torch.fft.rfft(x.float(), self.points, norm="ortho")[..., self.bins]
         return spectrum.real, spectrum.imag, spectrum.abs()
 
     def forward(self, x: Tensor, present: Tensor) -> Tensor:
-        """(B, C, time) and (B, C) bool, which channels are present → (B, C)."""
+        """Logits (B, C) from windows (B, C, time) and from which channels are present (B, C)."""
         parts = zip(self.branches, self.spectra(x), strict=True)
         logits = torch.stack([branch(part, present) for branch, part in parts], -1)
         return logits @ self.mixture.softmax(0).to(logits.dtype)

@@ -43,7 +43,7 @@ class TimeConv(SegmentNetwork):
 
     @classmethod
     def start(cls, spec: TimeConvSpec, folder: Path, traces: TracePlan) -> Self:
-        """From ImageNet weights."""
+        """Start from ImageNet weights."""
         return cls(*load_pretrained("ResNetModel", folder, REPOSITORY), spec)
 
     def groups(self) -> list[dict[str, Any]]:
