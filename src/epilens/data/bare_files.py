@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,41 +22,54 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 
-def plain_run(
-    source: Path | BaseRaw, onset: Onset | None, who: tuple[str, str], exclude: Mapping[str, str]
-) -> tuple[SeizureRun, list[AuditRow]]:
-    """The run of a file or an open recording; `who` are the codes of patient and seizure.
+@dataclass(frozen=True)
+class BareSeizure:
+    """A seizure of a file or an open recording without sidecars; the file is not open yet."""
 
-    Without an onset, its annotations say when. Contacts are found by type and name.
-    """
-    patient, name = who
-    reader = open_mne(source)
-    is_file = isinstance(source, Path)
-    if onset is None:
-        onset = _annotated_onset(reader, "annotations" if is_file else name)
-    elif not 0 <= onset.onset_s < reader.duration_s:
-        subject = source.name if is_file else name
-        raise OutsideError(beyond_the_end(onset.onset_s, reader), subject=subject)
-    channels, rows = contacts_in(reader, exclude, who)
-    rows += [AuditRow.of("run", note, who, "noted") for note in reader.notes]
-    return SeizureRun(
-        patient=patient,
-        center="",
-        run=name,
-        entity=name.rpartition("-")[2],
-        source=source if is_file else None,
-        onset=onset,
-        channels=tuple(channels),
-        listed=frozenset(reader.names),
-        modality="iEEG",
-        stated_units=("",) * len(channels),
-        is_ez=None,
-        positions=montage_positions(reader.raw),
-        stated_fs=None,
-        duration_s=None,
-        mains_hz=reader.raw.info["line_freq"],
-        raw=reader.raw,
-    ), rows
+    patient: str
+    run: str
+    """Name of the seizure, which says nothing of the file: `seizure-1`."""
+    source: Path | BaseRaw
+    onset: Onset | None
+    """None: the annotations of the file say when the seizure begins."""
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """Patient and seizure, for rows of the audit."""
+        return self.patient, self.run
+
+    def open(self, exclude: Mapping[str, str]) -> tuple[SeizureRun, list[AuditRow]]:
+        """The run as the header describes it, and rows about channels that are not contacts.
+
+        exclude : channels that the user excludes, and why.
+        """
+        reader, path = open_mne(self.source), self.source if isinstance(self.source, Path) else None
+        onset = self.onset
+        if onset is None:
+            onset = _annotated_onset(reader, "annotations" if path else self.run)
+        elif not 0 <= onset.onset_s < reader.duration_s:
+            subject = path.name if path else self.run
+            raise OutsideError(beyond_the_end(onset.onset_s, reader), subject=subject)
+        channels, rows = contacts_in(reader, exclude, self.who)
+        rows += [AuditRow.of("run", note, self.who, "noted") for note in reader.notes]
+        return SeizureRun(
+            patient=self.patient,
+            center="",
+            run=self.run,
+            entity=self.run.rpartition("-")[2],
+            source=path,
+            onset=onset,
+            channels=tuple(channels),
+            listed=frozenset(reader.names),
+            modality="iEEG",
+            stated_units=("",) * len(channels),
+            is_ez=None,
+            positions=montage_positions(reader.raw),
+            stated_fs=None,
+            duration_s=None,
+            mains_hz=reader.raw.info["line_freq"],
+            raw=reader.raw,
+        ), rows
 
 
 def _annotated_onset(reader: MneReader, who: str) -> Onset:

@@ -20,7 +20,7 @@ from epilens.data.datasets import DATASETS, recognise
 from epilens.data.duplicates import without_copies
 from epilens.data.onsets.bids_events import STIMULATION, states_seizure
 from epilens.data.onsets.bids_onsets import Onsets
-from epilens.data.read_seizures import Pending, read_or_audit
+from epilens.data.read_seizures import read_seizures
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
 from epilens.data.tables import natural
@@ -107,10 +107,10 @@ class Recordings:
 
     def read(self, patient: Patient) -> Iterator[Recording]:
         """Signals of one patient; a run that cannot be read or repeats another is an audit row."""
-        for attempt in read_or_audit(map(Pending.of, patient.runs), self.plan):
-            add_new(self._rows, attempt.rows)
-            if attempt.recording is not None:
-                yield attempt.recording
+        for result in read_seizures(patient.runs, self.plan):
+            add_new(self._rows, result.rows)
+            if result.recording is not None:
+                yield result.recording
 
 
 def read_bids(

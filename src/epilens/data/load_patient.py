@@ -8,34 +8,32 @@ seizures of plain files are numbered.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epilens.core.errors import DataError, OnsetError, Reason
 from epilens.core.progress import Progress
 from epilens.data.audit import AuditRow, Note
-from epilens.data.bare_files import plain_run
+from epilens.data.bare_files import BareSeizure
 from epilens.data.bids import scan_patient
 from epilens.data.bids_runs import seizure_name
 from epilens.data.channels.user_choices import (
     Exclusions,
     check_meant,
-    excluded_channels,
     with_reasons,
 )
 from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
 from epilens.data.electrodes.positions import place_contacts
 from epilens.data.onsets.onset import Onset
-from epilens.data.read_seizures import Attempt, Pending, read_or_audit
-from epilens.data.recording import Recording, SeizureRun, pick
+from epilens.data.read_seizures import Seizure, SeizureResult, read_seizures
+from epilens.data.recording import Recording, SeizureRun
 from epilens.data.sidecars import BidsTree, with_prefix
 from epilens.plan import Plan
 
 if TYPE_CHECKING:
-    from mne.io import BaseRaw
+    pass
 
 _SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
 """Of reasons that consist of our own words and numbers."""
@@ -76,27 +74,30 @@ class PatientInput:
 
 @dataclass
 class LoadedPatient:
-    """Seizures that can be read, and all that was left out or is unusual."""
+    """The seizures of a patient that could be read, and the audit of everything else."""
 
     patient: str = ""
     recordings: list[Recording] = field(default_factory=list)
     rows: list[AuditRow] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
-    """Seizure and reason; no free text of a file."""
+    """Why a seizure is left out, by its name; contains no free text of a file."""
     problems: list[str] = field(default_factory=list)
-    """The same reasons in full, for the one who typed the command."""
+    """The same reasons in full, for the user alone: they can name files."""
     files: dict[str, int] = field(default_factory=dict)
-    """Seizure, and the number of its file among those that were given; of plain files only."""
+    """Number of a seizure's file among the given ones, by its name; only without sidecars."""
 
-    def add(self, attempt: Attempt) -> None:
-        """A seizure that was read; or the reason for everyone, and in full for the user."""
-        self.rows += attempt.rows
-        if attempt.recording is not None:
-            self.recordings.append(attempt.recording)
+    def add(self, result: SeizureResult) -> None:
+        """Add a seizure that was read, or the reasons why it was not."""
+        self.rows += result.rows
+        if result.recording is not None:
+            self.recordings.append(result.recording)
             return
-        self.left_out[attempt.name] = why = attempt.rows[-1].why
-        problem = f"it {why}." if attempt.error is None else f"{attempt.error}"
-        self.problems.append(f"{attempt.title} is left out: {problem}")
+        name, source = result.seizure.run, result.seizure.source
+        self.left_out[name] = why = result.rows[-1].why
+        problem = f"it {why}." if result.error is None else f"{result.error}"
+        bare_file = isinstance(result.seizure, BareSeizure) and isinstance(source, Path)
+        title = f"{name} ({source.name})" if bare_file else name
+        self.problems.append(f"{title} is left out: {problem}")
 
 
 def load_patient(given: PatientInput, plan: Plan, tick: Progress | None = None) -> LoadedPatient:
@@ -105,25 +106,15 @@ def load_patient(given: PatientInput, plan: Plan, tick: Progress | None = None) 
     The plan has the interval, the montage, the quality checks, and whether a repeated recording
     counts once.
     """
-    items = given.recordings
-    if not items:
-        raise DataError("recordings: expected seizures of one patient, found none. Name the files.")
-    loaded = LoadedPatient()
-    if all(isinstance(item, Recording) for item in items):
-        loaded.patient = items[0].patient
-        pending = [_pending(item, given) for item in items]
-    else:
-        sources = sources_of(items, given.onsets)
-        root = common_root(sources)
-        if root is None:
-            pending = _from_plain(sources, given, loaded)
-        else:
-            pending = _from_bids(BidsTree(root), sources, plan, given, loaded)
+    loaded, tick = LoadedPatient(), Progress.of(tick)
+    seizures = _seizures_of(given, plan, loaded)
     channels: dict[str, None] = {}
-    announced = _announced(pending, Progress.of(tick))
-    for attempt in read_or_audit(announced, plan, public=_public_reason, keep=given.keep):
-        channels |= dict.fromkeys(attempt.channels)
-        loaded.add(attempt)
+    results = read_seizures(
+        _announced(seizures, tick), plan, _public_reason, with_reasons(given.exclude), given.keep
+    )
+    for result in results:
+        channels |= dict.fromkeys(result.file_channels)
+        loaded.add(result)
     for option, names in (("--exclude", tuple(given.exclude)), ("--keep", tuple(given.keep))):
         check_meant(option, names if channels else (), tuple(channels))
     if not loaded.recordings:
@@ -137,9 +128,24 @@ def load_patient(given: PatientInput, plan: Plan, tick: Progress | None = None) 
     return loaded
 
 
-def _announced(pending: Sequence[Pending], tick: Progress) -> Iterator[Pending]:
-    for seizure in pending:
-        tick(f"reading {seizure.who[1]}", 0)
+def _seizures_of(given: PatientInput, plan: Plan, loaded: LoadedPatient) -> Sequence[Seizure]:
+    """The seizures to read; `loaded` gets the patient's code and the audit of the sidecars."""
+    items = given.recordings
+    if not items:
+        raise DataError("recordings: expected seizures of one patient, found none. Name the files.")
+    if all(isinstance(item, Recording) for item in items):
+        loaded.patient = items[0].patient
+        return items
+    sources = sources_of(items, given.onsets)
+    root = common_root(sources)
+    if root is None:
+        return _bare_seizures(sources, given, loaded)
+    return _bids_seizures(BidsTree(root), sources, plan, given, loaded)
+
+
+def _announced(seizures: Sequence[Seizure], tick: Progress) -> Iterator[Seizure]:
+    for seizure in seizures:
+        tick(f"reading {seizure.run}", 0)
         yield seizure
 
 
@@ -149,9 +155,10 @@ def _public_reason(error: DataError) -> Reason:
     return error.reason if shown else UNREADABLE
 
 
-def _from_plain(
+def _bare_seizures(
     sources: Sequence[SourceOnset], given: PatientInput, loaded: LoadedPatient
-) -> list[Pending]:
+) -> list[BareSeizure]:
+    """Seizures of files without sidecars and of open recordings, numbered in their order."""
     for source, _ in sources:
         if isinstance(source, Path) and source.is_dir() and source.suffix != ".mefd":
             raise DataError(
@@ -159,50 +166,47 @@ def _from_plain(
                 "dataset_description.json above it. Name the files inside."
             )
     loaded.patient = patient_code(given.code or "patient")
-    pending, files = [], list(dict.fromkeys(_identity(source) for source, _ in sources))
-    for number, (source, onset) in enumerate(sources, start=1):
-        who = (loaded.patient, name := f"seizure-{number}")
-        loaded.files[name] = files.index(_identity(source)) + 1
-        title = f"{name} ({source.name})" if isinstance(source, Path) else name
-        prepare = partial(plain_run, source, onset, who, with_reasons(given.exclude))
-        pending.append(Pending(who, prepare, title))
-    return pending
+    identities = [source if isinstance(source, Path) else id(source) for source, _ in sources]
+    files = list(dict.fromkeys(identities))
+    seizures = [
+        BareSeizure(loaded.patient, f"seizure-{number}", source, onset)
+        for number, (source, onset) in enumerate(sources, start=1)
+    ]
+    for seizure, identity in zip(seizures, identities, strict=True):
+        loaded.files[seizure.run] = files.index(identity) + 1
+    return seizures
 
 
-def _identity(source: Path | BaseRaw) -> Path | int:
-    return source if isinstance(source, Path) else id(source)
-
-
-def _from_bids(
+def _bids_seizures(
     tree: BidsTree,
     sources: Sequence[SourceOnset],
     plan: Plan,
     given: PatientInput,
     loaded: LoadedPatient,
-) -> list[Pending]:
-    """The ictal runs of one patient: those that are named, or all of them."""
+) -> list[SeizureRun]:
+    """The seizure runs of one patient in a BIDS dataset: those that are named, or all of them."""
     paths = [source for source, _ in sources if isinstance(source, Path)]
     # By the name before the dot: BrainVision has three files, and any of them may be given.
-    named = {_stem(path) for path in paths if path.name.startswith("sub-") and path.suffix}
+    named_runs = {_stem(path) for path in paths if path.name.startswith("sub-") and path.suffix}
     below = [part for path in paths for part in real_place(path).relative_to(tree.root).parts]
-    names = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
-    names |= {with_prefix(given.code, "sub-")} if given.code else set()
+    patients = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
+    patients |= {with_prefix(given.code, "sub-")} if given.code else set()
     typed = _typed_onsets(sources)
     first = None if typed is None else {run: onsets[0] for run, onsets in typed.items()}
-    patient, loaded.rows = scan_patient(tree, names, plan, first)
+    patient, loaded.rows = scan_patient(tree, patients, plan, first)
     loaded.patient = patient.name
     for row in loaded.rows:
-        asked_for = not named or f"{patient.name}_{row.run}_ieeg" in named
+        asked_for = not named_runs or f"{patient.name}_{row.run}_ieeg" in named_runs
         if (row.what, row.effect) == ("seizure", "excluded") and asked_for:
             loaded.left_out[row.run] = row.why
             loaded.problems.append(f"{row.run} is left out: {row.why}")
     seizures: list[SeizureRun] = []
     for run in patient.runs:
-        if not named or (run.source is not None and _stem(run.source) in named):
+        if not named_runs or (run.source is not None and _stem(run.source) in named_runs):
             more = enumerate((typed or {}).get((patient.name, run.run), [])[1:], start=2)
             others = (replace(run, run=seizure_name(run.run, n), onset=onset) for n, onset in more)
             seizures += [run, *others]
-    return [_pending(run, given) for run in seizures]
+    return seizures
 
 
 def _stem(path: Path) -> str:
@@ -225,18 +229,3 @@ def _typed_onsets(
             )
         onsets.setdefault((patient, run), []).append(onset)
     return onsets or None
-
-
-def _pending(run: SeizureRun | Recording, given: PatientInput) -> Pending:
-    return Pending(run.who, partial(_without, run, with_reasons(given.exclude)))
-
-
-def _without(
-    run: SeizureRun | Recording, exclude: Mapping[str, str]
-) -> tuple[SeizureRun | Recording, list[AuditRow]]:
-    """The run without the channels that the user does not want."""
-    unwanted = excluded_channels(exclude, run.channels)
-    keep = [name not in unwanted for name in run.channels]
-    lost = [name for name in run.channels if name in unwanted]
-    rows = [AuditRow.of("channel", unwanted[name], (*run.who, name)) for name in lost]
-    return pick(run, keep) if isinstance(run, Recording) else run.pick(keep), rows

@@ -1,188 +1,127 @@
-"""Read the seizures of a patient one by one; one that cannot be used becomes an audit row.
-
-Contacts that recordings spell differently get one name.
-"""
+"""Read the seizures of a patient one by one; one that cannot be used becomes an audit row."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from types import MappingProxyType
 
 from epilens.core.errors import DataError, Reason
-from epilens.data.audit import AuditRow, noted_row
+from epilens.data.audit import AuditRow
+from epilens.data.bare_files import BareSeizure
 from epilens.data.channels.broken_contacts import check_contacts
-from epilens.data.channels.contacts import Contact, contacts_of_channel, short_names
 from epilens.data.channels.export_checks import export_rows
-from epilens.data.channels.user_choices import kept_of
+from epilens.data.channels.name_matching import NameMatcher
+from epilens.data.channels.user_choices import excluded_channels, kept_of
 from epilens.data.duplicates import DuplicateFilter
-from epilens.data.electrodes.positions import Positions
 from epilens.data.onsets.onset import OutsideError
 from epilens.data.recording import Recording, SeizureRun, pick, read_run, repair
 from epilens.plan import Plan
 
-
-@dataclass(frozen=True)
-class Pending:
-    """A seizure to be read."""
-
-    who: tuple[str, str]
-    """Patient and seizure."""
-    prepare: Callable[[], tuple[SeizureRun | Recording, Sequence[AuditRow]]]
-    """Finds out what is to be read; a recording is in memory already."""
-    title: str = ""
-    """For the user alone: it can name a file. Empty: its name."""
-
-    @classmethod
-    def of(cls, run: SeizureRun) -> Pending:
-        """A run that needs no preparation."""
-        return cls(run.who, lambda: (run, ()))
+Seizure = SeizureRun | BareSeizure | Recording
+"""What can be read: a run of a BIDS dataset, a file without sidecars, a signal in memory."""
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """The outcome for one seizure; without a recording, the last row says why."""
+class SeizureResult:
+    """A seizure that was read, or the reason why it cannot be used."""
 
-    seizure: Pending
+    seizure: Seizure
     rows: tuple[AuditRow, ...]
+    """The audit of this seizure; without a recording, the last row says why."""
     recording: Recording | None = None
-    channels: tuple[str, ...] = ()
-    """Every channel of the file, used or not, as far as it could be opened."""
+    file_channels: tuple[str, ...] = ()
+    """Every channel of the file, used or not; empty if the file could not be opened."""
     error: DataError | None = None
-    """Why it could not be read, in full; None where it was read, or repeats another."""
-
-    @property
-    def name(self) -> str:
-        """The seizure."""
-        return self.seizure.who[1]
-
-    @property
-    def title(self) -> str:
-        """The seizure and its file, for the user alone."""
-        return self.seizure.title or self.name
+    """The full reason, which can name a file; None if the seizure was read or repeats another."""
 
 
-def read_or_audit(
-    seizures: Iterable[Pending],
+def read_seizures(
+    seizures: Iterable[Seizure],
     plan: Plan,
-    ahead: bool = False,
-    public: Callable[[DataError], Reason] = lambda error: error.reason,
+    public_reason: Callable[[DataError], Reason] = lambda error: error.reason,
+    exclude: Mapping[str, str] = MappingProxyType({}),
     keep: Collection[str] = (),
-) -> Iterator[Attempt]:
+) -> Iterator[SeizureResult]:
     """Try to read every seizure of a patient, in order.
 
-    ahead : read the next seizure in the background while the caller works on the one before.
-    public : the reason that the audit shows for an error.
+    public_reason : the reason that the audit shows for an error.
+    exclude : channels that the user excludes, and why.
     keep : channels that are used whatever the checks of their signal say.
     """
-    names = NameMatcher()
-    repeats, work = DuplicateFilter(plan), partial(_attempt, plan=plan, public=public, keep=keep)
-    for attempt in _one_ahead(work, seizures) if ahead else map(work, seizures):
-        if attempt.recording is None:
-            yield attempt
-            continue
-        rows = list(attempt.rows)
-        recording = names.match(attempt.recording, rows)
-        counts = repeats.admit(recording, rows)
-        yield replace(attempt, rows=tuple(rows), recording=recording if counts else None)
+    names, duplicates = NameMatcher(), DuplicateFilter(plan)
+    for seizure in seizures:
+        result = _read(seizure, plan, public_reason, exclude, keep)
+        if result.recording is not None:
+            rows = list(result.rows)
+            recording = names.match(result.recording, rows)
+            counts = duplicates.admit(recording, rows)
+            result = replace(result, rows=tuple(rows), recording=recording if counts else None)
+        yield result
 
 
-def _attempt(
-    seizure: Pending, plan: Plan, public: Callable[[DataError], Reason], keep: Collection[str]
-) -> Attempt:
-    channels: tuple[str, ...] = ()
+def _read(
+    seizure: Seizure,
+    plan: Plan,
+    public_reason: Callable[[DataError], Reason],
+    exclude: Mapping[str, str],
+    keep: Collection[str],
+) -> SeizureResult:
+    file_channels: tuple[str, ...] = ()
     try:
-        run, rows = seizure.prepare()
-        keep = (*keep, *kept_of(seizure.who[0], plan.quality.keep))
-        if isinstance(run, Recording):
-            channels = (*run.channels, *(row.channel for row in rows))
-            run, repaired = repair(run)
-            trusted, broken = check_contacts(run, plan.quality, keep)
-            recording = pick(run, trusted)
-            more = [*repaired, *export_rows(run), *broken.values()]
+        if isinstance(seizure, BareSeizure):
+            run, rows = seizure.open(exclude)
         else:
-            channels = (*run.channels, *run.listed)
+            run, rows = _without_excluded(seizure, exclude)
+        keep = (*keep, *kept_of(seizure.patient, plan.quality.keep))
+        if isinstance(run, Recording):
+            file_channels = (*run.channels, *(row.channel for row in rows))
+            recording, more = _checked(run, plan, keep)
+        else:
+            file_channels = (*run.channels, *run.listed)
             recording, more = read_run(run, plan, keep)
     except OutsideError:
         raise
     except DataError as error:
-        row = AuditRow.of("seizure", public(error), seizure.who)
-        return Attempt(seizure, (row,), channels=channels, error=error)
-    return Attempt(seizure, (*rows, *more), recording, channels)
+        row = AuditRow.of("seizure", public_reason(error), seizure.who)
+        return SeizureResult(seizure, (row,), None, file_channels, error)
+    return SeizureResult(seizure, (*rows, *more), recording, file_channels)
 
 
-def _one_ahead(work: Callable[[Pending], Attempt], items: Iterable[Pending]) -> Iterator[Attempt]:
-    """`map`, with one result prepared in the background."""
+def _without_excluded(
+    run: SeizureRun | Recording, exclude: Mapping[str, str]
+) -> tuple[SeizureRun | Recording, list[AuditRow]]:
+    """The run without the channels that the user excludes, and a row for each of them."""
+    excluded = excluded_channels(exclude, run.channels)
+    if not excluded:
+        return run, []
+    rows = [
+        AuditRow.of("channel", excluded[name], (*run.who, name))
+        for name in run.channels
+        if name in excluded
+    ]
+    keep = [name not in excluded for name in run.channels]
+    return pick(run, keep) if isinstance(run, Recording) else run.pick(keep), rows
+
+
+def _checked(
+    recording: Recording, plan: Plan, keep: Collection[str]
+) -> tuple[Recording, list[AuditRow]]:
+    """A recording that is in memory already, without contacts that cannot be trusted."""
+    recording, repaired = repair(recording)
+    trusted, broken = check_contacts(recording, plan.quality, keep)
+    return pick(recording, trusted), [*repaired, *export_rows(recording), *broken.values()]
+
+
+def one_ahead(results: Iterator[SeizureResult]) -> Iterator[SeizureResult]:
+    """The same results; the next one is read in the background while the caller uses one."""
+
+    def read_next() -> SeizureResult | None:
+        return next(results, None)
+
     with ThreadPoolExecutor(1) as pool:
-        waiting: list[Future[Attempt]] = []
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > 1:
-                yield waiting.pop(0).result()
-        yield from (future.result() for future in waiting)
-
-
-_EXAMPLES = 3
-
-_Key = tuple[Contact, ...]
-
-
-class NameMatcher:
-    """Renames contacts to the first spelling that a recording of the patient had.
-
-    `RB 1` and `EEG RB 01-Ref` are contact 1 of electrode RB. Names that two channels of one
-    recording share (`a1` and `A1`) are matched by their exact spelling only.
-    """
-
-    def __init__(self) -> None:
-        self._names: dict[str, dict[_Key, str]] = {}
-        self._first: dict[str, str] = {}
-
-    def match(self, recording: Recording, rows: list[AuditRow]) -> Recording:
-        """The recording with the names of earlier ones; a row says what was matched."""
-        first = self._first.setdefault(recording.patient, recording.run)
-        names = self._names.setdefault(recording.patient, {})
-        keys = _unique_keys(recording.channels)
-        own = set(recording.channels)
-        renamed = {
-            name: names[key]
-            for name, key in keys.items()
-            if name not in names.values() and names.get(key, name) not in own
-        }
-        new = [name for name, key in keys.items() if first != recording.run and key not in names]
-        names.update({key: name for name, key in keys.items() if key not in names})
-        if not renamed:
-            return recording
-        rows.append(
-            noted_row("run", _sentence(renamed, new, first), "names-matched", recording.who)
-        )
-        return _rename(recording, renamed)
-
-
-def _unique_keys(channels: Sequence[str]) -> dict[str, _Key]:
-    """Electrode and number of every channel that shares them with no other of its recording."""
-    keys = {name: contacts_of_channel(name) for name in channels}
-    times = Counter(keys.values())
-    return {name: key for name, key in keys.items() if key and times[key] == 1}
-
-
-def _sentence(renamed: dict[str, str], new: Sequence[str], first: str) -> str:
-    pairs = [f"{old} as {name}" for old, name in list(renamed.items())[:_EXAMPLES]]
-    many = "1 contact is" if len(renamed) == 1 else f"{len(renamed)} contacts are"
-    text = f"{many} spelled differently than in {first}; matched by electrode and number "
-    text += f"({', '.join(pairs)}{', …' if len(renamed) > _EXAMPLES else ''})"
-    if new:
-        names = ", ".join(short_names(list(new))[:_EXAMPLES])
-        text += f"; {len(new)} have no match ({names}{', …' if len(new) > _EXAMPLES else ''})"
-    return text
-
-
-def _rename(recording: Recording, renamed: dict[str, str]) -> Recording:
-    mm = {renamed.get(name, name): at for name, at in recording.positions.mm.items()}
-    return replace(
-        recording,
-        channels=tuple(renamed.get(name, name) for name in recording.channels),
-        positions=Positions(mm, recording.positions.space),
-    )
+        waiting = pool.submit(read_next)
+        while (result := waiting.result()) is not None:
+            waiting = pool.submit(read_next)
+            yield result

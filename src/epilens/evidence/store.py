@@ -26,7 +26,7 @@ from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
 from epilens.data.bids_scan import Patient
 from epilens.data.cohort import participant_facts
-from epilens.data.read_seizures import Pending, read_or_audit
+from epilens.data.read_seizures import one_ahead, read_seizures
 from epilens.data.recording import Recording
 from epilens.data.tables import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
@@ -241,11 +241,11 @@ def _counts(cube: xr.Dataset, rows: Sequence[AuditRow]) -> dict[str, Any]:
 
 def _recordings(job: DescribePatient) -> Iterator[Recording]:
     """Recordings of a patient; the next one is read while the one before is described."""
-    runs = map(Pending.of, job.patient.runs)
-    for attempt in read_or_audit(runs, job.plan, ahead=job.threads != 1):
-        job.rows.extend(attempt.rows)
-        if attempt.recording is not None:
-            yield attempt.recording
+    results = read_seizures(job.patient.runs, job.plan)
+    for result in results if job.threads == 1 else one_ahead(results):
+        job.rows.extend(result.rows)
+        if result.recording is not None:
+            yield result.recording
 
 
 def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from epilens.data.audit import AuditRow
+from epilens.data.channels.name_matching import NameMatcher
 from epilens.data.load_patient import PatientInput, load_patient
-from epilens.data.read_seizures import NameMatcher
 from epilens.plan import Plan
 from epilens.testing import make_recording
 
