@@ -8,7 +8,7 @@ import scipy.signal
 from recordings_to_review import FS, NAMES, write_edf
 
 from epilens.core.errors import DataError
-from epilens.data.discovery import plain_file
+from epilens.data.discovery import bare_file
 from epilens.review.display import DisplaySettings, decimate, montage_rows, render_screen
 from epilens.review.recording_cache import Overview
 from epilens.review.signals import open_file
@@ -17,7 +17,7 @@ from epilens.review.signals import open_file
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     path = tmp_path_factory.mktemp("display") / "x.edf"
-    return open_file(plain_file(write_edf(path, seconds=90)))
+    return open_file(bare_file(write_edf(path, seconds=90)))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from recordings_to_review import FS, NAMES, write_brainvision, write_edf
 
 from epilens.core.errors import DataError
-from epilens.data.discovery import cases_of, plain_file
+from epilens.data.discovery import bare_file, cases_of
 from epilens.data.readers.edf_reader import EdfReader
 from epilens.data.readers.mne_reader import MneReader
 from epilens.review.signals import open_file
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 )
 @pytest.mark.parametrize("stretch", [(0, 10), (499, 502), (1234, 9876), (14_990, 15_000)])
 def test_an_excerpt_is_what_mne_reads(folder, name, reader, stretch):
-    opened = open_file(plain_file(folder / name))
+    opened = open_file(bare_file(folder / name))
     assert isinstance(opened.reader, reader)
     names, expected = by_mne(folder / name, *stretch)
     expected = expected[[names.index(contact) for contact in opened.contacts]]
@@ -54,7 +54,7 @@ def test_an_excerpt_is_what_mne_reads(folder, name, reader, stretch):
 def test_contacts_stand_by_shaft_and_number(tmp_path):
     names = ("EEG RB10-Ref", "EEG A2-Ref", "ECG", "EEG RB9-Ref", "EEG A1-Ref", "EEG RB8-Ref")
     write_edf(tmp_path / "x.edf", names, seconds=5)
-    opened = open_file(plain_file(tmp_path / "x.edf"))
+    opened = open_file(bare_file(tmp_path / "x.edf"))
     assert [name[4:-4] for name in opened.contacts] == ["A1", "A2", "RB8", "RB9", "RB10"]
     assert opened.shafts == ("A", "A", "RB", "RB", "RB")
     assert opened.not_shown == 1
@@ -63,10 +63,10 @@ def test_contacts_stand_by_shaft_and_number(tmp_path):
 
 
 def test_annotations_of_the_file(folder):
-    events = open_file(plain_file(folder / "notes.edf")).events()
+    events = open_file(bare_file(folder / "notes.edf")).events()
     assert [(e.onset_s, e.text) for e in events] == [(3.5, "sz onset"), (20.0, "Doe, Jane")]
-    assert open_file(plain_file(folder / "plain.edf")).events() == []
-    (event,) = [e for e in open_file(plain_file(folder / "int.vhdr")).events() if "sz" in e.text]
+    assert open_file(bare_file(folder / "plain.edf")).events() == []
+    (event,) = [e for e in open_file(bare_file(folder / "int.vhdr")).events() if "sz" in e.text]
     assert event.onset_s == 15.0
 
 
@@ -83,9 +83,9 @@ def test_a_run_of_bids_has_its_sidecars(tiny):
 def test_a_file_that_ends_early_is_shown_as_far_as_it_goes(folder, tmp_path):
     content = (folder / "plain.edf").read_bytes()
     (tmp_path / "cut.edf").write_bytes(content[: len(content) // 2])
-    opened = open_file(plain_file(tmp_path / "cut.edf"))
+    opened = open_file(bare_file(tmp_path / "cut.edf"))
     assert 14 <= opened.length_s <= 15
-    whole = open_file(plain_file(folder / "plain.edf"))
+    whole = open_file(bare_file(folder / "plain.edf"))
     np.testing.assert_array_equal(opened.read(100, 200), whole.read(100, 200))
     (tmp_path / "cut.edf").write_bytes(content[:9000])  # while it is open
     assert opened.read(3000, 3100).shape == (len(NAMES), 100)
@@ -108,7 +108,7 @@ def test_a_header_that_is_not_plain_is_left_to_mne(folder, tmp_path, at, text):
     content[at : at + len(text)] = text
     (tmp_path / "odd.edf").write_bytes(content)
     try:
-        opened = open_file(plain_file(tmp_path / "odd.edf"))
+        opened = open_file(bare_file(tmp_path / "odd.edf"))
     except DataError as error:
         assert "expected" in str(error)  # noqa: PT017
     else:
@@ -121,9 +121,9 @@ def test_a_brainvision_header_that_points_elsewhere_is_not_followed(folder, tmp_
     header = tmp_path / "sub" / "int.vhdr"
     header.write_text(text.replace("DataFile=int.eeg", "DataFile=../../etc/passwd"), "utf-8")
     with pytest.raises(DataError, match="expected"):
-        open_file(plain_file(header))
+        open_file(bare_file(header))
 
 
 def test_a_recording_without_contacts_shows_all_of_its_channels(tmp_path):
     write_edf(tmp_path / "x.edf", ("Fp1", "Fp2", "Fz", "Cz", "O1", "O2"), seconds=5)
-    assert len(open_file(plain_file(tmp_path / "x.edf")).contacts) == 6
+    assert len(open_file(bare_file(tmp_path / "x.edf")).contacts) == 6

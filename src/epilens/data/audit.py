@@ -1,8 +1,8 @@
 """The audit: one row for everything that was left out or is unusual, with its reason.
 
-A reason consists of our own words and of numbers, and has a code for programs. It contains no text
-of a file: no status that somebody typed, no message of a reader, no path. Lists of known words
-decide here what may be shown of a file's own text.
+A reason consists of our own words and of numbers, and has a code for programs. It never contains
+text of a file, such as a status that somebody typed, a message of a reader, or a path. Lists of
+known words decide which words of a file may be shown.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Code = Literal[
     "channels-none",
     "other",
 ]
-"""Codes of reasons, given where a reason arises."""
+"""Codes of reasons, for programs."""
 CODES = frozenset(get_args(Code))
 
 
@@ -73,11 +73,11 @@ class Note(Reason):
 
 @dataclass(frozen=True)
 class AuditRow:
-    """What was left out (or only noted), where, and why."""
+    """Something that was left out or is only noted, where it was found, and why."""
 
     what: What
     why: str
-    """The sentence, rendered from the reason's fields."""
+    """The reason as a sentence."""
     patient: str = ""
     run: str = ""
     channel: str = ""
@@ -95,7 +95,7 @@ class AuditRow:
         who: tuple[str, ...] = (),
         effect: Effect = "excluded",
     ) -> AuditRow:
-        """The row of a reason or an error; `who` are patient, run and channel as far as known."""
+        """The row for a reason or an error; `who` is the patient, then run and channel if known."""
         reason = reason.reason if isinstance(reason, EpilensError) else reason
         return cls(
             what,
@@ -110,11 +110,11 @@ class AuditRow:
 
     @property
     def where(self) -> str:
-        """Patient, run and channel, as far as they apply."""
+        """Patient, run and channel in one text, without the empty ones."""
         return " ".join(part for part in (self.patient, self.run, self.channel) if part)
 
     def to_json(self) -> dict[str, str]:
-        """Fields as they are stored with a cube; optional ones only where they say something."""
+        """The fields that are stored with a cube; optional ones are omitted when empty."""
         optional = ("subject", "found", "hint")
         return {k: v for k, v in asdict(self).items() if v or k not in optional}
 
@@ -134,7 +134,7 @@ def excluded_row(
 
 
 def add_new(rows: list[AuditRow], more: Iterable[AuditRow]) -> None:
-    """Add those rows that are not there yet."""
+    """Add each row that the list does not contain yet."""
     for row in more:
         if row not in rows:
             rows.append(row)
@@ -144,7 +144,7 @@ COLUMNS = ("effect", "what", "code", "where", "why", "patient", "run", "channel"
 
 
 def audit_frame(rows: Iterable[AuditRow]) -> pd.DataFrame:
-    """Tidy table of audit rows, in the order in which they arose."""
+    """A table with one line per audit row, in their order."""
     records = [asdict(row) | {"where": row.where} for row in rows]
     return pd.DataFrame(records, columns=list(COLUMNS))
 
@@ -167,8 +167,8 @@ _OTHER_CHANNELS = frozenset(
 """Words that recorders use for channels other than contacts; none of them names a person."""
 
 
-def shown_label(label: str, place: int) -> str:
-    """The label of a channel that is not a contact, unless it could be a name: then its place.
+def shown_label(label: str, number: int) -> str:
+    """The label of a channel that is not a contact; its number if the label could name a person.
 
     Examples
     --------
@@ -178,11 +178,11 @@ def shown_label(label: str, place: int) -> str:
     words = re.findall(r"[^\W\d_]+", label.casefold())
     unknown = [word for word in words if word not in _OTHER_CHANNELS]
     code = len(unknown) == 1 and len(unknown[0]) <= (4 if re.search(r"\d", label) else 2)
-    return label if len(label) <= 24 and (not unknown or code) else f"input {place}"
+    return label if len(label) <= 24 and (not unknown or code) else f"input {number}"
 
 
 def known_word(text: str, known: Iterable[str], otherwise: str) -> str:
-    """A text of a file, if it is one of these words (capitals do not matter); else our own words.
+    """The text of a file if it is one of the known words, in any case; else `otherwise`.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def known_word(text: str, known: Iterable[str], otherwise: str) -> str:
     return by_fold.get(text.strip().casefold(), otherwise)
 
 
-def shown_run(run: str, place: int) -> str:
-    """A run that a user's table names, if it is written as BIDS or as a number; else its place."""
+def shown_run(run: str, number: int) -> str:
+    """The name of a run in a user's table if BIDS allows it; else the number of the entry."""
     entity = r"[a-z]+-[A-Za-z0-9]+"
-    return run if re.fullmatch(rf"\d+|{entity}(?:_{entity})*", run) else f"entry {place}"
+    return run if re.fullmatch(rf"\d+|{entity}(?:_{entity})*", run) else f"entry {number}"

@@ -1,4 +1,4 @@
-"""A recording without sidecars → the seizure run that its own header and the user describe."""
+"""A recording without sidecars → a seizure run, from its own header and what the user says."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class BareSeizure:
 
 
 def _annotated_onset(reader: MneReader, who: str) -> Onset:
-    """The onset that annotations mean; where they mean none, how to give it here."""
+    """The annotated onset; the error without one says how the user can give it."""
     try:
         return find_onset(reader.annotations(), who)
     except OnsetError as error:
@@ -87,25 +87,25 @@ def _annotated_onset(reader: MneReader, who: str) -> Onset:
 def contacts_in(
     reader: RecordingReader, exclude: Mapping[str, str], who: tuple[str, str]
 ) -> tuple[list[str], list[AuditRow]]:
-    """Channels that are contacts by type and name; the others as rows."""
-    names, rows, unwanted = [], [], excluded_channels(exclude, reader.names)
+    """Channels that are contacts by type and name, and an audit row for every other channel."""
+    names, rows, excluded = [], [], excluded_channels(exclude, reader.names)
     reasons = why_no_contact(reader.names, reader.kinds)
-    for place, channel in enumerate(reader.names, start=1):
-        if channel in unwanted:
-            note = unwanted[channel]
+    for number, channel in enumerate(reader.names, start=1):
+        if channel in excluded:
+            note = excluded[channel]
         elif channel in reader.bad:
             note = Note("is marked bad in the recording", "channel-bad")
         elif channel in reasons:
             note = Note(reasons[channel], "channel-not-implanted")
-        elif (first := reader.repeated.get(channel)) and first not in unwanted:
+        elif (first := reader.repeated.get(channel)) and first not in excluded:
             note = SECOND
         else:
             names.append(channel)
             continue
-        rows.append(AuditRow.of("channel", note, (*who, shown_label(channel, place))))
-    if not names and unwanted:
+        rows.append(AuditRow.of("channel", note, (*who, shown_label(channel, number))))
+    if not names and excluded:
         raise DataError(
-            f"expected contacts to rank, found none: {len(unwanted)} of {len(reader.names)} "
+            f"expected contacts to rank, found none: {len(excluded)} of {len(reader.names)} "
             "channels were excluded by the user. Exclude fewer.",
             code="channels-none",
         )

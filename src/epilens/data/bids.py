@@ -1,4 +1,4 @@
-"""`read_bids`: a BIDS tree → its seizures, read one at a time, with all that was left out."""
+"""`read_bids`: a BIDS dataset → its seizures, read one at a time, with an audit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from epilens.plan import Plan
 
 
 class Recordings:
-    """The seizures of a BIDS tree: iterating reads the signals, one run at a time.
+    """The seizures of a BIDS dataset; iterating reads their signals, one run at a time.
 
     `audit` lists what was left out and why; reading signals can add rows to it.
     """
@@ -42,30 +42,30 @@ class Recordings:
         self.plan = plan
         self._rows = list(rows)
         self.surveyed = self.patients
-        """With the patients without a usable seizure, where `survey_cohort` looked for them."""
+        """All patients, including those without a usable seizure if `survey_cohort` was used."""
         self.contents: tuple[dict[str, Any], ...] = ()
-        """Tasks of the recordings, where `survey_cohort` counted them."""
+        """Number of recordings by task, if `survey_cohort` counted them."""
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
-        """The audit as rows."""
+        """The audit as `AuditRow`s."""
         return tuple(self._rows)
 
     @property
     def audit(self) -> pd.DataFrame:
-        """What was left out (effect `excluded`) or found strange (`noted`), where, and why."""
+        """A table of what was left out (effect `excluded`) or is unusual (`noted`), and why."""
         return audit_frame(self._rows)
 
     @property
     def runs(self) -> tuple[SeizureRun, ...]:
-        """Every usable seizure run."""
+        """Every usable seizure run, patient by patient."""
         return tuple(run for patient in self.patients for run in patient.runs)
 
     def __len__(self) -> int:
         return len(self.runs)
 
     def __getitem__(self, which: int | str) -> Recording | list[Recording]:
-        """Signals of the run at a place, or of all runs of a patient by name."""
+        """Read the run with this index, or all runs of the patient with this name."""
         if isinstance(which, str):
             names = {patient.name: patient for patient in self.patients}
             if which not in names:
@@ -106,7 +106,7 @@ class Recordings:
             yield from self.read(patient)
 
     def read(self, patient: Patient) -> Iterator[Recording]:
-        """Signals of one patient; a run that cannot be read or repeats another is an audit row."""
+        """Read one patient; a run that is unreadable or repeats another becomes an audit row."""
         for result in read_seizures(patient.runs, self.plan):
             add_new(self._rows, result.rows)
             if result.recording is not None:
@@ -169,7 +169,7 @@ def _no_patients(scan: Scan) -> DataError:
 
 
 def _title(tree: BidsTree) -> str:
-    """The dataset's own name; never the name of its folder, which can name anybody."""
+    """The dataset's own name; never that of its folder, which can name a person."""
     named = str(tree.description.get("Name", "")).strip()
     return named or f"unnamed {digest_of(sorted(tree.participants))[:6]}"
 
@@ -193,10 +193,10 @@ def read_cohort(
 
 def _dataset_folders(roots: str | Path | Iterable[str | Path]) -> list[Path]:
     given = [roots] if isinstance(roots, str | Path) else list(roots)
-    once: dict[Path, Path] = {}
+    by_real_path: dict[Path, Path] = {}
     for folder in (folder for root in given for folder in datasets_in(Path(root))):
-        once.setdefault(real_path(folder), folder)
-    return list(once.values())
+        by_real_path.setdefault(real_path(folder), folder)
+    return list(by_real_path.values())
 
 
 def survey_cohort(
@@ -204,11 +204,11 @@ def survey_cohort(
     dataset: str | None = None,
     plan: Plan | None = None,
 ) -> list[Recordings]:
-    """What datasets contain, with or without seizures; parameters as for `read_cohort`.
+    """List what datasets contain, with or without seizures; parameters as for `read_cohort`.
 
     Patients without a usable seizure are in `surveyed`, with the channels and labels of all their
-    recordings; `contents` counts the recordings by task. A run that is stored twice counts once, as
-    far as its files are there.
+    recordings; `contents` counts the recordings by task. A run that is stored twice counts once if
+    its files can be compared.
     """
     return [_survey(_scan(folder, dataset, plan)) for folder in _dataset_folders(roots)]
 
@@ -236,7 +236,7 @@ def _runs(tree: BidsTree) -> list[BidsFile]:
 
 
 def _refuse_without_seizures(scan: Scan) -> None:
-    """One message for a tree in which no run is a seizure, and no event names one."""
+    """Refuse a dataset in which no run is a seizure and no event names one."""
     tree, runs = scan.tree, _runs(scan.tree)
     if not runs or any(states_seizure(tree, scan.dataset, run) for run in runs):
         return
@@ -253,28 +253,28 @@ def _refuse_without_seizures(scan: Scan) -> None:
 def scan_patient(
     tree: BidsTree, names: Collection[str], plan: Plan, onsets: Onsets | None = None
 ) -> tuple[Patient, list[AuditRow]]:
-    """The one patient of a tree that has one of the names (none: any), and its part of the audit.
+    """The one patient of a dataset among `names` (empty: of all), and its part of the audit.
 
-    Task, onset and labels by the dataset's own rules; whoever it is, it is not left out for them.
+    Tasks, onsets and labels are read by the dataset's rules, but no rule excludes the patient.
     """
     scan = Scan(tree, recognise(tree.description), plan, onsets, everyone=True)
     everybody = sorted(tree.participants, key=natural)
-    asked = [name for name in everybody if not names or name in names]
-    patients = scan.patients(asked)
+    requested = [name for name in everybody if not names or name in names]
+    patients = scan.patients(requested)
     if len(patients) == 1:
-        mine = ("", patients[0].name)
-        return patients[0], [row for row in scan.rows if row.patient in mine]
+        name = patients[0].name
+        return patients[0], [row for row in scan.rows if row.patient in ("", name)]
     if not patients:
         _refuse_without_seizures(scan)
     reasons = [row.why for row in scan.rows if row.what in ("seizure", "patient")]
-    if asked and not patients and reasons:
+    if requested and not patients and reasons:
         raise DataError(
-            f"{', '.join(asked[:5])}: expected a seizure that can be used, found none: "
+            f"{', '.join(requested[:5])}: expected a seizure that can be used, found none: "
             f"{reasons[0]} Correct this, or give other runs."
         )
     raise DataError(
         f"{tree.root.name}: expected one patient, found {len(patients)} of {len(everybody)} "
-        f"({', '.join((asked or everybody)[:5])}). Give its folder (sub-…), or name it with "
+        f"({', '.join((requested or everybody)[:5])}). Give its folder (sub-…), or name it with "
         "--patient."
     )
 
@@ -289,7 +289,7 @@ _KINDS = (
 
 
 def contents_of(tree: BidsTree) -> list[dict[str, Any]]:
-    """Recordings of a tree by task and kind (in words), most frequent first, and their patients."""
+    """Number of recordings and patients by task and kind, most frequent first."""
     patients: dict[tuple[str, str], list[str]] = {}
     for run in _runs(tree):
         key = (task_of(run), _kind_of(tree, run))
@@ -319,7 +319,7 @@ def _kind_of(tree: BidsTree, run: BidsFile) -> str:
 
 
 def advice(contents: list[dict[str, Any]]) -> AuditRow:
-    """What a tree without seizures contains, and what can be done with it."""
+    """A row that says what a dataset without seizures contains, and what the user can do."""
     kinds: Counter[str] = Counter()
     for part in contents:
         kinds[part["kind"]] += part["recordings"]

@@ -1,4 +1,4 @@
-"""The runs of a patient in a BIDS tree: which files are one, and what its own sidecars say."""
+"""The runs of a patient in a BIDS dataset: which files belong together, and what sidecars say."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ _RUN_SIDECARS = {("channels", ".tsv"), ("events", ".tsv"), ("ieeg", ".json")}
 
 @dataclass(frozen=True)
 class RunSidecars:
-    """One run as its own sidecars describe it, before labels and positions are asked for."""
+    """One run as its own sidecars describe it, before labels and positions are added."""
 
     patient: str
     file: BidsFile
     table: pd.DataFrame
-    """channels.tsv."""
+    """channels.tsv of the run."""
     good: tuple[str, ...]
+    """Names of the contacts that can be used."""
     fields: dict[str, Any]
-    """ieeg.json."""
+    """Fields of ieeg.json."""
     onsets: dict[int, Onset]
-    """Usable seizures by their number in the run, from 1; none where the run is only surveyed."""
+    """Onsets of usable seizures by their number in the run, from 1; empty in a survey."""
 
     @property
     def contacts(self) -> pd.DataFrame:
-        """Rows of ECOG and SEEG channels, good or bad."""
+        """Rows of channels.tsv about ECOG and SEEG channels, good or bad."""
         return self.table[self.table["type"].str.upper().isin(BIDS_CONTACTS)]
 
     @cached_property
@@ -55,12 +56,12 @@ class RunSidecars:
 
     @property
     def modality(self) -> str:
-        """The type that most good channels have."""
+        """The channel type that most good channels have."""
         return Counter(self._good_rows["type"].str.upper()).most_common(1)[0][0]
 
     @property
     def stated_fs(self) -> float | None:
-        """Sampling rate in Hz that ieeg.json states, else the good channels' first; or None."""
+        """Sampling rate (Hz) in ieeg.json, else that of the first good channel, or None."""
         if fs := as_number(self.fields.get("SamplingFrequency")):
             return fs
         texts = self._good_rows.get("sampling_frequency", ())
@@ -68,7 +69,7 @@ class RunSidecars:
 
     @cached_property
     def onset_contacts(self) -> dict[int, Matches]:
-        """Contacts in which each seizure began, where its event names them."""
+        """Contacts in which each seizure began, if its event names them."""
         names = set(self.contacts["name"])
         texts = {number: onset.contacts for number, onset in self.onsets.items()}
         return {n: stated_contacts(text, names) for n, text in texts.items() if text}
@@ -76,7 +77,7 @@ class RunSidecars:
     def seizures(
         self, center: str, simulated: bool, zones: Zones, positions: Positions
     ) -> list[SeizureRun]:
-        """The run's seizures with what is known about their patient."""
+        """The seizures of the run, with what is known about the patient."""
         units = self._good_rows.get("units", [""] * len(self.good))
         began_in = {n: stated.channels or None for n, stated in self.onset_contacts.items()}
         return [
@@ -106,7 +107,7 @@ class RunSidecars:
         ]
 
     def _in(self, zone: frozenset[str] | None) -> tuple[bool, ...] | None:
-        """Which good channels are in a zone; None where it is not known."""
+        """Whether each good channel is in a zone; None if the zone is unknown."""
         return None if zone is None else tuple(name in zone for name in self.good)
 
 
@@ -115,7 +116,7 @@ def _recording_type(fields: Mapping[str, Any]) -> str:
 
 
 def check_continuous(fields: Mapping[str, Any]) -> None:
-    """Refuse a recording that is epoched by its ieeg.json: its samples are not consecutive."""
+    """Refuse a recording that is epoched by its ieeg.json, because its samples have gaps."""
     if _recording_type(fields) == "epoched":
         raise DataError(
             "expected a continuous recording of the seizure, found RecordingType epoched in "
@@ -125,20 +126,20 @@ def check_continuous(fields: Mapping[str, Any]) -> None:
 
 
 def runs_among(files: Iterable[BidsFile], patient: str) -> tuple[list[BidsFile], list[AuditRow]]:
-    """One file for each run of a patient: its signal, or where that is missing one sidecar."""
+    """One file for each run of a patient: its signal, or a sidecar if the signal is missing."""
     files = list(files)
     signals, rows = _signals_among(files, patient)
-    lone: dict[Any, BidsFile] = {}
+    sidecars: dict[Any, BidsFile] = {}
     for f in files:
         kind = (f.suffix, f.extension.removesuffix(".gz"))
         # Without a task, other tables may be of a session or a patient.
         if kind in _RUN_SIDECARS and (f.entity("task") or kind == ("ieeg", ".json")):
-            lone.setdefault(f.entities, f)
-    # A sidecar with fewer entities than a run is inherited by it, and no run of its own.
+            sidecars.setdefault(f.entities, f)
+    # A sidecar with fewer entities than a run is inherited by that run.
     runs = signals | {
         k: f
-        for k, f in lone.items()
-        if k not in signals and not any(k < other for other in [*signals, *lone])
+        for k, f in sidecars.items()
+        if k not in signals and not any(k < other for other in [*signals, *sidecars])
     }
     return sorted(runs.values(), key=lambda f: natural(run_name(f))), rows
 
@@ -151,7 +152,7 @@ def runs_of(tree: BidsTree, patient: str) -> list[BidsFile]:
 def _signals_among(
     files: list[BidsFile], patient: str
 ) -> tuple[dict[Any, BidsFile], list[AuditRow]]:
-    """Signal files by their entities; the same run in two formats is one seizure."""
+    """Signal files by their entities; of a run in two formats, the preferred one."""
     signals = [
         f
         for f in files
@@ -167,21 +168,21 @@ def _signals_among(
 
 
 def signal_file(file: BidsFile) -> Path | None:
-    """The file itself, if it is a signal and not a sidecar."""
+    """The path of a file if it is a signal; None for a sidecar."""
     return file.path if file.suffix == "ieeg" and file.extension in SIGNALS else None
 
 
 def run_name(file: BidsFile) -> str:
-    """Entities of a run without the patient, in the order of its file name."""
+    """Name of a run: the entities of its file name without the patient."""
     pairs = file.path.name.split("_")[:-1]
     return "_".join(pair for pair in pairs if not pair.startswith("sub-"))
 
 
 def run_number(file: BidsFile) -> str:
-    """The entity `run` without leading zeros."""
+    """Number of a run: its entity `run` without leading zeros."""
     return file.entity("run").lstrip("0") or "0"
 
 
 def seizure_name(run: str, number: int) -> str:
-    """A run's name for its first seizure; `…+2` for the second."""
+    """Name of a seizure: that of its run for the first one, with `+2` for the second."""
     return run if number == 1 else f"{run}+{number}"

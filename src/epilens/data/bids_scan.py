@@ -1,6 +1,6 @@
-"""Any iEEG-BIDS tree → patients with their seizure runs, from sidecars alone.
+"""Any iEEG-BIDS dataset → patients with their seizure runs, from sidecars alone.
 
-Knows no dataset by name: what is particular to one is in its row of `data/datasets/`.
+Rules that apply to one dataset only are in its file in `datasets/`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from epilens.data.tables import MalformedError, as_number, natural
 from epilens.plan import Plan
 
 MOST_EZ = 0.7
-"""No implantation has more of its channels in the EZ."""
+"""A larger fraction of EZ channels than this is not plausible in any implantation."""
 
 
 @dataclass(frozen=True)
 class Patient:
-    """One patient as the sidecars describe it: seizures, good channels, labels, positions."""
+    """A patient as the sidecars describe it: seizures, good channels, labels, positions."""
 
     name: str
     center: str
@@ -47,21 +47,21 @@ class Patient:
     simulated: bool = False
     soz: frozenset[str] | None = None
     resected: frozenset[str] | None = None
-    """The zones from which the EZ was chosen; None: unknown."""
+    """Onset zone and resection, from which the EZ was chosen; None if unknown."""
     onset_contacts: frozenset[str] | None = None
-    """Contacts in which seizures began, as events name them; None: they do not."""
+    """Contacts in which seizures began, if events name them."""
     modalities: frozenset[str] = frozenset()
-    """Types of its good channels."""
+    """Channel types of the good channels: ECOG, SEEG."""
     rates_hz: frozenset[float] = frozenset()
-    """Sampling rates that sidecars state."""
+    """Sampling rates (Hz) that sidecars state."""
 
 
 class Scan:
-    """One pass over the sidecars of a tree; `rows` is the audit that it collects on its way.
+    """One pass over the sidecars of a dataset, which collects the audit in `rows`.
 
-    onsets : replace those of the files; None: what the plan's onset table says.
-    everyone : a new patient and not a cohort: nobody is left out for an outcome or for not being in
-    a study, and labels that cannot be read are only noted. All other rules are the dataset's.
+    onsets : the user's onsets, which replace those of the files; None: those of the plan's table.
+    everyone : for a new patient instead of a cohort. Nobody is excluded for an outcome or for not
+    being in a study, and unreadable labels are only noted. All other rules apply.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Scan:
         self._without_seizure: list[str] = []
 
     def patients(self, names: Collection[str] | None = None) -> list[Patient]:
-        """Every included patient with at least one usable seizure, in natural order."""
+        """Every included patient with a usable seizure, in natural order of their names."""
         names = self.tree.participants if names is None else names
         scanned = (self._included(name) for name in sorted(names, key=natural))
         patients = [patient for patient in scanned if patient is not None]
@@ -93,7 +93,7 @@ class Scan:
         return patients
 
     def without_seizure(self) -> list[Patient]:
-        """After `patients`: the included ones without a usable seizure, from all of their runs."""
+        """Included patients in which `patients` found no usable seizure, from all of their runs."""
         rows = set(self.rows)
         patients = [self._surveyed(name) for name in self._without_seizure]
         self._note_dataset(patients)
@@ -103,14 +103,14 @@ class Scan:
         return patients
 
     def _note_dataset(self, patients: Sequence[Patient]) -> None:
-        """What everyone should know about the dataset, and which patients have no labels."""
+        """Add rows about the dataset as a whole and about patients without labels."""
         if patients and (note := self.dataset.note):
             note = Note(note) if isinstance(note, str) else note
             add_new(self.rows, [AuditRow.of("dataset", note, effect="noted")])
         self._zones.note_unlabelled([patient.name for patient in patients if patient.ez is None])
 
     def _included(self, name: str) -> Patient | None:
-        """A patient, or None with an audit row."""
+        """A patient with a usable seizure; None, with an audit row, if it is excluded."""
         why = None
         if not self.everyone:
             outcomes = self.plan.cohort.outcomes
@@ -128,7 +128,7 @@ class Scan:
         return None
 
     def _patient(self, name: str) -> Patient:
-        """A patient by its seizure runs."""
+        """A patient as its seizure runs describe it."""
         runs = self._onsets.runs(name)
         usable, excluded = [], 0
         for file in runs:
@@ -142,7 +142,7 @@ class Scan:
         return self._assembled(name, usable, excluded)
 
     def _surveyed(self, name: str) -> Patient:
-        """A patient by all of its runs, none of which has a usable seizure."""
+        """A patient without a usable seizure, as all of its runs describe it."""
         usable = []
         for file in runs_of(self.tree, name):
             try:
@@ -154,7 +154,7 @@ class Scan:
         return self._assembled(name, usable, 0)
 
     def _assembled(self, name: str, runs: Sequence[RunSidecars], excluded: int) -> Patient:
-        """A patient with labels and positions, from its usable runs."""
+        """Combine the usable runs of a patient with its labels and positions."""
         participant = self._participant(name)
         electrodes = self._electrodes_of(runs)
         positions = Positions()
@@ -188,7 +188,7 @@ class Scan:
         )
 
     def _note_inverted(self, name: str, ez: frozenset[str] | None, channels: Sequence[str]) -> None:
-        """A row if so many channels are EZ that the labels may mean the opposite."""
+        """Add a row if so many channels are EZ that the labels may mean the opposite."""
         if ez and len(ez) > MOST_EZ * len(channels):
             share = f"{len(ez)} of {len(channels)} channels ({len(ez) / len(channels):.0%})"
             text = f"{share} are labelled EZ. Check whether the labels are inverted"
@@ -205,7 +205,7 @@ class Scan:
     def _seizure_sidecars(
         self, patient: str, file: BidsFile, runs: Sequence[BidsFile]
     ) -> tuple[RunSidecars | None, int]:
-        """Sidecars of one seizure run, None without a usable seizure; and seizures excluded."""
+        """Sidecars of a run with usable seizures, else None; and how many seizures are excluded."""
         table, fields = self._channel_table(file), self.tree.fields(file, "ieeg")
         check_continuous(fields)
         duration_s = as_number(fields.get("RecordingDuration"))
@@ -233,7 +233,7 @@ class Scan:
         return table
 
     def _good(self, patient: str, file: BidsFile, table: pd.DataFrame) -> tuple[str, ...]:
-        """Good channels of a run; those that channels.tsv or electrodes.tsv mark are not."""
+        """Channels of a run that neither channels.tsv nor electrodes.tsv marks as bad."""
         marked, notes = marked_bad(table, self._explained(file), "channels.tsv")
         electrodes = self._electrodes.of_run(file, patient, set(table["name"]))
         if electrodes is not None:
@@ -245,14 +245,14 @@ class Scan:
         return good
 
     def _explained(self, file: BidsFile) -> dict[str, Any]:
-        """channels.json, which explains columns; one that cannot be read explains nothing."""
+        """Fields of channels.json, which explain columns; empty if it cannot be read."""
         try:
             return self.tree.fields(file, "channels")
         except DataError:
             return {}
 
     def _electrodes_of(self, runs: Sequence[RunSidecars]) -> list[RunElectrodes]:
-        """Every electrodes.tsv of the runs (one per montage or session), once."""
+        """The different electrodes.tsv files of the runs, for instance one per session."""
         tables = (
             self._electrodes.of_run(run.file, run.patient, set(run.table["name"])) for run in runs
         )
@@ -273,7 +273,7 @@ class Scan:
     def _onset_contacts(
         self, runs: Sequence[RunSidecars], tables: PatientTables
     ) -> frozenset[str] | None:
-        """Contacts in which seizures began, as their events name them; the others as rows."""
+        """Contacts in which seizures began, by their events; adds rows about unmatched names."""
         named: set[str] = set()
         for run in runs:
             for number, stated in run.onset_contacts.items():
@@ -293,7 +293,7 @@ class Scan:
     def _note_unused_onsets(self, patients: list[Patient]) -> None:
         used = {(p.name, key) for p in patients for run in p.runs for key in (run.run, run.entity)}
         text = "is in the onset table but is not a usable seizure of this dataset"
-        for place, (patient, run) in enumerate(self._onsets.given, start=1):
+        for number, (patient, run) in enumerate(self._onsets.given, start=1):
             if (patient, run) not in used:
                 shown = patient if patient in self.tree.participants else ""
-                self.rows.append(noted_row("run", text, "onset", (shown, shown_run(run, place))))
+                self.rows.append(noted_row("run", text, "onset", (shown, shown_run(run, number))))

@@ -1,4 +1,4 @@
-"""The contacts of a recording in chunks: of a file, a BIDS run, an open Raw, or a Recording."""
+"""Read the contacts of a whole recording in chunks, so that memory does not grow with length."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 _MOST_SAMPLES = 1_000_000
-"""Of all contacts in one chunk: 4 megabytes."""
+"""Number of samples in one chunk, over all contacts: 4 megabytes."""
 
 
 @dataclass(frozen=True)
 class ContactSignals:
-    """The contacts of an open recording."""
+    """An open recording, of which only the contacts are read."""
 
     name: str
-    """Its name in messages: a file's name, or `recording`."""
+    """Name of the recording in messages: that of its file, or `recording`."""
     channels: tuple[str, ...]
     fs: float
     samples: int
     starts_s: float
-    """Of its first sample, from the start of the file."""
+    """Time of the first sample, in seconds from the start of the file."""
     read: Callable[[int, int], NDArray[np.float32]]
-    """First and last sample → (contact, time) in µV."""
+    """Function of first and last sample, which returns (contact, time) in µV."""
     rows: tuple[AuditRow, ...] = ()
-    """Channels that are not contacts, and why."""
+    """Audit of channels that are not contacts."""
     notes: tuple[str, ...] = ()
     """Warnings of the reader."""
 
     @property
     def duration_s(self) -> float:
-        """Length of the signal."""
+        """Length of the signal in seconds."""
         return self.samples / self.fs
 
     def chunks(self, unit: int) -> Iterator[NDArray[np.float32]]:
-        """Consecutive chunks of whole units of samples, without an incomplete unit at the end."""
+        """Consecutive chunks of whole units of samples; an incomplete last unit is omitted."""
         last = self.samples // unit * unit
         for first in self._starts(unit):
             try:
@@ -65,7 +65,7 @@ class ContactSignals:
                 raise error.about(self.name) from error
 
     def count(self, unit: int) -> int:
-        """Number of chunks."""
+        """Number of chunks that `chunks` yields."""
         return len(self._starts(unit))
 
     def _starts(self, unit: int) -> range:
@@ -98,7 +98,7 @@ def open_contacts(
 
 
 def _signal_at(path: Path) -> Path:
-    """The file to open; any file of a recording may be given."""
+    """The file to open for a recording of which any file may be given."""
     path = header_of(path)
     if not path.exists():
         raise DataError(
@@ -112,8 +112,8 @@ def _signal_at(path: Path) -> Path:
 
 
 def _of_recording(recording: Recording, exclude: Sequence[str]) -> ContactSignals:
-    unwanted = meant_channels(exclude, recording.channels)
-    index = [i for i, name in enumerate(recording.channels) if name not in unwanted]
+    excluded = meant_channels(exclude, recording.channels)
+    index = [i for i, name in enumerate(recording.channels) if name not in excluded]
     missing = recording.missing
 
     def read(start: int, stop: int) -> NDArray[np.float32]:
@@ -133,14 +133,13 @@ def _of_recording(recording: Recording, exclude: Sequence[str]) -> ContactSignal
 
 
 def _of_file(path: Path, exclude: Sequence[str]) -> ContactSignals:
-    """The contacts of a file; in a BIDS tree those that channels.tsv lists as good."""
+    """The contacts of a file; in a BIDS dataset, those that channels.tsv lists as good."""
     listed = _listed(path)
     if listed is None:
         return _of_reader(path.name, open_mne(path), exclude)
     units, rows = listed
     reader = open_mne(path, units)
-    unwanted = meant_channels(exclude, reader.names)
-    in_file = set(reader.names) - unwanted
+    in_file = set(reader.names) - meant_channels(exclude, reader.names)
     names = [name for name in units if name in in_file]
     if not names:
         raise DataError(
@@ -157,7 +156,7 @@ def _of_reader(
     exclude: Sequence[str],
     listed: tuple[Sequence[str], Sequence[AuditRow]] | None = None,
 ) -> ContactSignals:
-    """The contacts that sidecars list; without sidecars, those by type and name."""
+    """The listed contacts; without a list, those that are contacts by type and name."""
     names, rows = listed or contacts_in(reader, dict.fromkeys(exclude, ""), ("", ""))
     return ContactSignals(
         name,
@@ -172,7 +171,7 @@ def _of_reader(
 
 
 def _listed(path: Path) -> tuple[dict[str, str], list[AuditRow]] | None:
-    """Good contacts of channels.tsv with their units; None where there is no such table."""
+    """Good contacts of channels.tsv with their units; None without such a table."""
     root, file = bids_root(path), BidsFile.of(path)
     if root is None or file is None:
         return None

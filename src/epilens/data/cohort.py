@@ -1,4 +1,4 @@
-"""The cohort tables: patients, seizures, channels, EZ fraction, per patient and per center."""
+"""Tables of a cohort: patients, seizures, channels and EZ fraction, per patient and per center."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
 
 
 def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:
-    """One row per patient, in the order of the cohort (the paper's demographics table)."""
+    """A table with one row per patient, in the order of the cohort."""
     return pd.DataFrame([_patient_row(p) for recordings in cohort for p in recordings.surveyed])
 
 
@@ -70,9 +70,9 @@ def _patient_row(patient: Patient) -> dict[str, Any]:
 
 
 def participant_facts(participant: Mapping[str, str]) -> dict[str, Any]:
-    """Age, sex, procedure, Engel class and outcome of a row of participants.tsv; the known ones.
+    """Age, sex, procedure, Engel class and outcome in a row of participants.tsv, if they are known.
 
-    Words that are not of the usual few are somebody's own text, and stay where they are.
+    Only numbers and usual words are used; any other text could name a person.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _totals(patients: pd.DataFrame) -> dict[str, Any]:
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """NaN, which pandas uses for a missing number, is None in JSON."""
+    """A row for JSON: None in place of NaN, whole numbers without a decimal point."""
     plain = {str(k): None if isinstance(v, float) and v != v else v for k, v in row.items()}
     whole = ("age", "ez_channels")
     return {

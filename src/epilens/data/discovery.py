@@ -1,7 +1,7 @@
-"""What the user gave: files, folders, BIDS trees, runs or MNE objects; nothing is read yet.
+"""Find the recordings in what the user gave: files, folders, BIDS datasets, runs or MNE objects.
 
-A name that reaches a file of ours is the code of a patient or the name of a BIDS run; any other
-file is called by a digest, because a file's own name can be that of a person. The screen shows it.
+Our outputs name a patient by a code and a recording by the name of its BIDS run. Any other file is
+named by a digest, because its own name can be that of a person; only the screen shows that name.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
 SourceOnset = tuple["Path | BaseRaw", Onset | None]
-"""A recording and its onset; None: what the file or its dataset says."""
+"""A recording and its onset; an onset of None is looked for in the file or its dataset."""
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """One recording of a patient."""
+    """A recording of a patient, as the review lists it."""
 
     name: str
-    """Its name in tables and addresses: the run of a BIDS tree, else `file-` and a digest."""
+    """Name in tables and addresses: the run of a BIDS dataset, else `file-` and a digest."""
     shown: str
-    """Its own name, for the screen alone."""
+    """Name of the file itself, which only the screen may show."""
     path: Path | None
-    """None: only sidecars are there."""
+    """The signal file; None if only its sidecars exist."""
     tree: BidsTree | None = None
     file: BidsFile | None = None
-    """Where it lies in a BIDS tree."""
+    """The file as a part of `tree`; None for a file without sidecars."""
 
     @cached_property
     def ictal(self) -> bool:
-        """Whether its task or its events name a seizure; True for a plain file: nothing says."""
+        """Whether task or events name a seizure; True for a file without sidecars."""
         from epilens.data.datasets import recognise
         from epilens.data.onsets.bids_events import states_seizure
 
@@ -61,7 +61,7 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class Case:
-    """A patient under review."""
+    """A patient under review, with its recordings."""
 
     code: str
     files: tuple[TraceFile, ...]
@@ -71,7 +71,7 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
     """The patients of files, patients' folders and datasets, in natural order.
 
     given : recordings, folders of recordings, BIDS runs, patients or datasets, folders of datasets.
-    Plain recordings of one folder belong to one patient: `code`, else a digest of their folder.
+    code : names the patient of recordings without sidecars; else a digest of their folder does.
     """
     files: dict[str, dict[str, TraceFile]] = {}
     roots: dict[str, Path] = {}
@@ -95,7 +95,7 @@ def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:
 
 
 def recordings_in(given: Sequence[Path]) -> list[Path]:
-    """Files as they are; for each folder the recordings in it, of a BIDS dataset the ictal ones."""
+    """The given files, and in place of each folder its recordings (in BIDS, only ictal ones)."""
     recordings: list[Path] = []
     for path in given:
         if not path.is_dir() or path.suffix == ".mefd":
@@ -115,7 +115,7 @@ def recordings_in(given: Sequence[Path]) -> list[Path]:
 
 
 def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
-    """Patient, where it lies, and recording, for everything that a path means."""
+    """Patient, its folder or dataset, and recording, for every recording that a path means."""
     if not path.exists():
         raise DataError(
             f"{path}: expected a recording or a BIDS dataset, found {what_is_missing(path)} there. "
@@ -123,23 +123,22 @@ def _files_of(path: Path, code: str) -> list[tuple[str, Path, TraceFile]]:
         )
     root = bids_root(path)
     if root is not None:
-        return _of_tree(BidsTree(root), path)
+        return _runs_in_tree(BidsTree(root), path)
     if path.is_dir() and any(path.glob("*/dataset_description.json")):
-        return [row for tree in datasets_in(path) for row in _of_tree(BidsTree(tree), tree)]
+        return [row for tree in datasets_in(path) for row in _runs_in_tree(BidsTree(tree), tree)]
     plain = _signals_in(path) if path.is_dir() and path.suffix != ".mefd" else [header_of(path)]
     if not plain:
         raise DataError(
             f"{path}: expected recordings or a BIDS dataset, found neither. Name the files."
         )
     return [
-        (patient_code(code or _digest(file.parent)), file.parent, plain_file(file))
-        for file in plain
+        (patient_code(code or _digest(file.parent)), file.parent, bare_file(file)) for file in plain
     ]
 
 
-def _of_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
-    """The runs of a tree that a path means: all, those of one patient, or one."""
-    parts = real_place(path).relative_to(real_path(tree.root)).parts
+def _runs_in_tree(tree: BidsTree, path: Path) -> list[tuple[str, Path, TraceFile]]:
+    """The runs that a path in a dataset means: all, those of one patient, or one."""
+    parts = path_in_tree(path).relative_to(real_path(tree.root)).parts
     patients = [parts[0]] if parts else sorted(tree.folders, key=natural)
     stem = path.name.partition(".")[0] if not path.is_dir() or path.suffix == ".mefd" else ""
     rows = []
@@ -156,8 +155,8 @@ def _bids_file(tree: BidsTree, file: BidsFile) -> TraceFile:
     return TraceFile(name, file.path.name, signal_file(file), tree, file)
 
 
-def plain_file(path: Path) -> TraceFile:
-    """A recording without sidecars; the same file of the same folder has the same name again."""
+def bare_file(path: Path) -> TraceFile:
+    """A recording without sidecars; its digest depends on the name of the file alone."""
     return TraceFile(f"file-{_digest(Path(path.name))}", path.name, real_path(path))
 
 
@@ -172,7 +171,7 @@ def _digest(path: Path) -> str:
 
 
 def patient_code(text: str) -> str:
-    """`sub-…` with letters and digits only, so that it can be a file's name everywhere."""
+    """The patient's code as `sub-…`, with letters and digits only: it becomes a file name."""
     code = text.removeprefix("sub-")
     if not re.fullmatch(r"[A-Za-z0-9]{1,40}", code):
         raise DataError(
@@ -183,8 +182,8 @@ def patient_code(text: str) -> str:
 
 
 def bids_root(path: Path) -> Path | None:
-    """The BIDS dataset that a BIDS name lies in, or None."""
-    path = real_place(path)
+    """The BIDS dataset that a path belongs to, or None."""
+    path = path_in_tree(path)
     if path.is_dir() and (path / "dataset_description.json").exists():
         return path
     if not path.name.startswith("sub-"):
@@ -192,13 +191,13 @@ def bids_root(path: Path) -> Path | None:
     return next((p for p in path.parents if (p / "dataset_description.json").exists()), None)
 
 
-def real_place(path: Path) -> Path:
-    """The real place of a name; a linked file (as datalad keeps them) keeps its own name."""
+def path_in_tree(path: Path) -> Path:
+    """The path with links resolved, but not that of the file itself: datalad links to digests."""
     return real_path(path.parent) / path.name if path.is_symlink() else real_path(path)
 
 
 def common_root(sources: Sequence[SourceOnset]) -> Path | None:
-    """The BIDS dataset of all sources; None for plain files and open recordings."""
+    """The BIDS dataset that contains all sources; None for bare files and open recordings."""
     roots = {bids_root(source) if isinstance(source, Path) else None for source, _ in sources}
     if len(roots) > 1:
         raise DataError(
@@ -214,7 +213,7 @@ def sources_of(
     """Files and open recordings of one patient, each with its onset.
 
     items : paths, `mne.io.Raw` objects, or pairs of one of them and its onset.
-    onsets_s : of the items, in their order; one file can have several. A text is a clock time.
+    onsets_s : in the order of the items; one file can have several. A text is a clock time.
     """
     from mne.io import BaseRaw
 

@@ -1,4 +1,4 @@
-"""The same recording twice: two runs of a patient with one signal are one seizure."""
+"""Recognise a recording that is given twice: two runs with one signal are one seizure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from epilens.data.recording import Recording, SeizureRun
 from epilens.plan import Plan
 
 AROUND_S = 2.0
-"""Recordings whose samples are equal this long on both sides of the onset are the same."""
+"""Recordings are the same if their samples are equal for so long before and after onset."""
 
 
 class DuplicateFilter:
-    """Recordings that were met so far, by patient; asked for each of them, in their order.
+    """Decides for each recording of a patient, in their order, whether it repeats an earlier one.
 
     Signals are compared, not files: a copy with another header or start date is a repetition.
     One file with two onsets is two seizures.
@@ -31,15 +31,15 @@ class DuplicateFilter:
 
     def __init__(self, plan: Plan):
         self._count_once = plan.cohort.duplicates == "once"
-        self._met: dict[str, list[_Fingerprint]] = {}
+        self._earlier: dict[str, list[_Fingerprint]] = {}
 
     def admit(self, recording: Recording, rows: list[AuditRow]) -> bool:
-        """Whether the recording counts; that it repeats another becomes a row."""
-        this = _Fingerprint.of(recording)
-        before = self._met.setdefault(recording.patient, [])
-        repeats = next(filter(None, (other.repeated_by(this) for other in before)), "")
-        shares = next(filter(None, (other.shared_with(this) for other in before)), "")
-        before.append(this)
+        """Whether the recording counts; adds a row if it repeats an earlier one."""
+        fingerprint = _Fingerprint.of(recording)
+        earlier = self._earlier.setdefault(recording.patient, [])
+        repeats = next(filter(None, (other.repeated_by(fingerprint) for other in earlier)), "")
+        shares = next(filter(None, (other.shared_with(fingerprint) for other in earlier)), "")
+        earlier.append(fingerprint)
         if repeats:
             row = excluded_row if self._count_once else noted_row
             rows.append(row("seizure", repeats, "signal-repeated", recording.who))
@@ -50,7 +50,7 @@ class DuplicateFilter:
 
 @dataclass(frozen=True)
 class _Fingerprint:
-    """What is remembered of a recording: enough to recognise it, without its samples."""
+    """Enough of a recording to recognise it again, without its samples."""
 
     run: str
     source: object
@@ -58,9 +58,9 @@ class _Fingerprint:
     fs: float
     onset_s: float
     read_s: tuple[float, float]
-    """Interval that was read, in seconds of the file."""
+    """Interval that was read, in seconds from the start of the file."""
     around: Mapping[str, bytes]
-    """Digest of the samples around the onset, of each channel that is not flat there."""
+    """Digest of the samples around the onset for each channel that is not flat there."""
     envelopes: Envelopes
 
     @classmethod
@@ -85,7 +85,7 @@ class _Fingerprint:
         )
 
     def repeated_by(self, other: _Fingerprint) -> str:
-        """Why the other is this seizure again, or empty text."""
+        """The reason if `other` is the same seizure; else empty text."""
         common = self.around.keys() & other.around.keys()
         same = all(self.around[name] == other.around[name] for name in common)
         if common and same and self.fs == other.fs:
@@ -97,7 +97,7 @@ class _Fingerprint:
         return ""
 
     def shared_with(self, other: _Fingerprint) -> str:
-        """That the other is another stretch of the same recording, or empty text."""
+        """A note if `other` is another seizure of the same recording; else empty text."""
         if not self._same_content(other):
             return ""
         return f"contains the same recording as {self.run}, {self._onsets(other)}: another seizure"
@@ -118,7 +118,7 @@ def without_copies(patient: Patient, plan: Plan) -> tuple[Patient, list[AuditRow
     """The patient without runs that are stored twice, and an audit row for each of them.
 
     A run can be a copy of an earlier one if sidecars state the same rate and length for both. Only
-    then are the files opened, as far as they are there.
+    then are the files opened, if they exist.
     """
     if plan.cohort.duplicates != "once":
         return patient, []
@@ -146,7 +146,7 @@ def _is_copy(run: SeizureRun, other: SeizureRun, plan: Plan) -> bool:
 
 
 def _content(run: SeizureRun) -> str:
-    """Digest of the run's file; empty where it is absent or cannot be read."""
+    """Digest of the content of the run's file; empty if it is absent or unreadable."""
     try:
         return open_mne(run.source).content_digest()
     except DataError:
@@ -164,19 +164,19 @@ _MOST_CONTACTS, _LEAST_CONTACTS = 16, 3
 class Envelopes:
     """Changes of the log envelope of each contact, on a grid of time from onset.
 
-    By them a seizure is recognised in another export: another resolution, rate or cut changes every
-    sample, but hardly the envelope. Its changes differ between two seizures, however alike.
+    They show whether two exports contain the same seizure. Another resolution, rate or start of an
+    export changes every sample but hardly the envelope, while two seizures always differ in it.
     """
 
     channels: tuple[str, ...]
     first: int
-    """Place of the first value on the grid; 0 is the onset."""
+    """Index of the first value on the grid; 0 is the onset."""
     changes: NDArray[np.float32]
     """(contact, time)"""
 
     @classmethod
     def of(cls, recording: Recording) -> Envelopes:
-        """Those of a recording."""
+        """Compute the envelopes of a recording."""
         fs, x = recording.fs, recording.signal.astype(np.float32)
         x = x - uniform_filter1d(x, max(1, round(LEVEL_S * fs)), axis=1)
         power = uniform_filter1d(x**2, max(1, round(WIDTH_S * fs)), axis=1)
@@ -187,7 +187,7 @@ class Envelopes:
         return cls(recording.channels, first, np.diff(log, axis=1))
 
     def correlation(self, other: Envelopes) -> float:
-        """Largest median correlation over the contacts of both, shifted by less than 10 s."""
+        """Largest median correlation over common contacts, for shifts of less than 10 s."""
         common = [name for name in self.channels if name in set(other.channels)]
         if len(common) < _LEAST_CONTACTS:
             return 0.0
@@ -198,7 +198,7 @@ class Envelopes:
         return max(_at_lag(a, b, lag) for lag in lags)
 
     def rows(self, names: Sequence[str]) -> NDArray[np.float32]:
-        """The contacts with these names."""
+        """Changes of the contacts with these names, (contact, time)."""
         return self.changes[[self.channels.index(name) for name in names]]
 
 

@@ -1,4 +1,4 @@
-"""Download a public dataset from OpenNeuro: the size first, then openneuro-py, which resumes."""
+"""Download a public dataset from OpenNeuro with openneuro-py, which resumes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def patterns(dataset: Dataset, subjects: Sequence[str]) -> list[str] | None:
 def fetch(
     name: str, out: Path, subjects: Sequence[str] = (), say: Callable[[str], None] = print
 ) -> Path:
-    """Download a dataset (or some of its subjects) to `out`; what is there already is kept.
+    """Download a dataset (or some of its subjects) to `out`, except files that are already there.
 
     name : its name in `epilens list datasets`, or its accession number on OpenNeuro.
     """
@@ -53,7 +53,7 @@ def fetch(
         raise DataError(
             f"fetch: expected an answer from OpenNeuro, found: {error}. Check the network."
         ) from None
-    _check_place(dataset, out)
+    _check_folder(dataset, out)
     say(f"{dataset.title} {dataset.version}: {size / 1e9:.2f} GB to {out}, unless already there")
     openneuro.download(
         dataset=dataset.accession,
@@ -64,10 +64,10 @@ def fetch(
     return out
 
 
-def _check_place(dataset: Dataset, out: Path) -> None:
-    """A new or empty folder, or one with this dataset: a download would write over other files."""
-    about = out / "dataset_description.json"
-    if about.is_file() and dataset.accession in read_text(about):
+def _check_folder(dataset: Dataset, out: Path) -> None:
+    """Refuse a folder with other files, which a download could overwrite."""
+    description = out / "dataset_description.json"
+    if description.is_file() and dataset.accession in read_text(description):
         return
     claim_output(out, f"a download of {dataset.accession}")
 
@@ -77,7 +77,7 @@ def download_size(
     subjects: Sequence[str],
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> int:
-    """Bytes of the files that a download would contain, as OpenNeuro states them."""
+    """Size of a download in bytes, as OpenNeuro states it."""
     variables = {"dataset": dataset.accession, "tag": dataset.version}
     answer = (ask or _ask)({"query": _QUERY, "variables": variables})
     wanted = {with_prefix(subject, "sub-") for subject in subjects}

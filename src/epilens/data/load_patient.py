@@ -1,8 +1,8 @@
-"""One patient in any form → Recordings with an audit, by the same reader as a cohort's.
+"""One patient, given in any form → Recordings with an audit, by the same code that reads a cohort.
 
-Files that MNE reads, open `mne.io.Raw`, runs or patients of a BIDS tree, Recordings. File names and
-headers can name a person: no text of a file goes further than the names of its contacts, and
-seizures of plain files are numbered.
+A patient is given as files that MNE reads, open `mne.io.Raw` objects, runs or a patient's folder of
+a BIDS dataset, or Recordings. File names and headers can name a person. Only the names of contacts
+leave a file, and the seizures of files without sidecars are numbered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from epilens.data.channels.user_choices import (
     check_meant,
     with_reasons,
 )
-from epilens.data.discovery import SourceOnset, common_root, patient_code, real_place, sources_of
+from epilens.data.discovery import SourceOnset, common_root, path_in_tree, patient_code, sources_of
 from epilens.data.electrodes.positions import place_contacts
 from epilens.data.onsets.onset import Onset
 from epilens.data.read_seizures import Seizure, SeizureResult, read_seizures
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     pass
 
 _SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
-"""Of reasons that consist of our own words and numbers."""
+"""Codes of reasons that consist of our own words and numbers, so that a page may show them."""
 UNREADABLE = Note("could not be read (the command line shows the reason)", "file-unreadable")
 
 
@@ -150,7 +150,7 @@ def _announced(seizures: Sequence[Seizure], tick: Progress) -> Iterator[Seizure]
 
 
 def _public_reason(error: DataError) -> Reason:
-    """The reason that a page may show: messages about files can name their paths."""
+    """The reason that a page may show; other messages about files can name their paths."""
     shown = isinstance(error, OnsetError) or error.reason.code in _SHOWN_CODES
     return error.reason if shown else UNREADABLE
 
@@ -188,7 +188,7 @@ def _bids_seizures(
     paths = [source for source, _ in sources if isinstance(source, Path)]
     # By the name before the dot: BrainVision has three files, and any of them may be given.
     named_runs = {_stem(path) for path in paths if path.name.startswith("sub-") and path.suffix}
-    below = [part for path in paths for part in real_place(path).relative_to(tree.root).parts]
+    below = [part for path in paths for part in path_in_tree(path).relative_to(tree.root).parts]
     patients = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
     patients |= {with_prefix(given.code, "sub-")} if given.code else set()
     typed = _typed_onsets(sources)
@@ -216,7 +216,7 @@ def _stem(path: Path) -> str:
 def _typed_onsets(
     sources: Sequence[SourceOnset],
 ) -> dict[tuple[str, str], list[Onset]] | None:
-    """The user's onsets by patient and run; None: those of the dataset."""
+    """The user's onsets by patient and run; None if the user gave none."""
     onsets: dict[tuple[str, str], list[Onset]] = {}
     for path, onset in sources:
         if onset is None or not isinstance(path, Path):

@@ -26,15 +26,15 @@ _FARTHEST_NEIGHBOUR = 2.0
 def apply_montage(
     recording: Recording, scheme: str, trusted: Bools
 ) -> tuple[Recording, list[AuditRow]]:
-    """The recording in another montage, and a row for every channel that it could not keep.
+    """The recording in another montage, and a row for every channel that the montage loses.
 
-    trusted : (channel,), those without quality flags: only these enter an average.
+    trusted : (channel,), whether a channel has no quality flag; only such channels are averaged.
     """
     return (recording, []) if scheme == "as-recorded" else _SCHEMES[scheme](recording, trusted)
 
 
 def shafts_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Channel indices of each shaft, in the order of contact numbers; '' where a name has none.
+    """Channel indices of each shaft, in the order of contact numbers; '' for names without one.
 
     Capitals count only where the recording has the same contact in both (`a1` and `A1`).
     """
@@ -53,14 +53,14 @@ def neighbour_pairs(
 ) -> list[tuple[int, int]]:
     """Channel indices of contacts that follow each other on a shaft.
 
-    at : positions (mm) by name, as far as they are known.
+    at : known positions (mm) by name.
     """
     return [
         pair
         for shaft, members in shafts_of(names).items()
         if shaft
         for pair in pairwise(members)
-        if _neighbours([names[i] for i in members], at, *(names[i] for i in pair))
+        if _are_neighbours([names[i] for i in members], at, *(names[i] for i in pair))
     ]
 
 
@@ -92,12 +92,12 @@ def _bipolar(recording: Recording, trusted: Bools) -> tuple[Recording, list[Audi
         channels=names,
         positions=Positions(middle, recording.positions.space),
         missing=None if missing is None else missing[first] | missing[second],
-        **_either(recording, pairs),
+        **_pair_labels(recording, pairs),
     ), [_lost(recording, index, why) for index in sorted(alone)]
 
 
-def _either(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any]:
-    """The labels of pairs: a pair is in a zone if either contact is."""
+def _pair_labels(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any]:
+    """Labels of bipolar pairs: a pair is in a zone if one of its contacts is."""
     from epilens.data.recording import FLAGS
 
     labels = {name: getattr(recording, name) for name in FLAGS}
@@ -107,10 +107,10 @@ def _either(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any
     }
 
 
-def _neighbours(
+def _are_neighbours(
     members: Sequence[str], at: Mapping[str, Sequence[float]], first: str, second: str
 ) -> bool:
-    """Consecutive numbers and, where positions are known, not farther than usual on this shaft."""
+    """Whether two contacts have consecutive numbers and no unusual distance, if it is known."""
     one_end, other_end = parse_contact(first), parse_contact(second)
     if one_end is None or other_end is None or other_end.number - one_end.number != 1:
         return False
@@ -140,7 +140,7 @@ def _shaft_average(recording: Recording, trusted: Bools) -> tuple[Recording, lis
     from epilens.data.recording import pick
 
     keep = [index in set(kept) for index in range(len(signal))]
-    return pick(replace(recording, signal=_blank(recording, signal)), keep), rows
+    return pick(replace(recording, signal=_without_missing(recording, signal)), keep), rows
 
 
 def _common_average(recording: Recording, trusted: Bools) -> tuple[Recording, list[AuditRow]]:
@@ -151,11 +151,11 @@ def _common_average(recording: Recording, trusted: Bools) -> tuple[Recording, li
             code="channel-montage",
         )
     signal = recording.signal - _mean(recording, usable)
-    return replace(recording, signal=_blank(recording, signal)), []
+    return replace(recording, signal=_without_missing(recording, signal)), []
 
 
 def _mean(recording: Recording, members: list[int]) -> NDArray[np.float32]:
-    """Mean over channels at each sample, over the samples that are there."""
+    """Mean over channels at each sample, without missing samples."""
     total = recording.signal[members].sum(axis=0, dtype=np.float64)
     if recording.missing is None:
         return (total / len(members)).astype(np.float32)
@@ -163,8 +163,8 @@ def _mean(recording: Recording, members: list[int]) -> NDArray[np.float32]:
     return (total / np.maximum(samples, 1)).astype(np.float32)
 
 
-def _blank(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Missing samples stay 0."""
+def _without_missing(recording: Recording, signal: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The signal with 0 for missing samples."""
     missing = recording.missing
     return signal if missing is None else np.where(missing, np.float32(0), signal)
 

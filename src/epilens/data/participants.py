@@ -1,4 +1,4 @@
-"""What participants.tsv says about a patient: Engel class, outcome, and who is left out for it."""
+"""What participants.tsv says about a patient, and whether its outcome excludes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Participant = Mapping[str, str]
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV"}
 _IN_WORDS = {"S": "S (seizure-free)"}
 OUTCOMES = frozenset({"S", "F", "NR"})
-"""What public datasets write: seizure-free, failure, no resection."""
+"""Outcomes in public datasets: seizure-free (S), failure (F), no resection (NR)."""
 _FREE = {"seizurefree", "free", "seizurefreedom", "success", "successful", "good", "favorable"}
 _FREE |= {"favourable", "successfulsurgeryseizurefreedom"}
 _NOT_FREE = {"notseizurefree", "nonseizurefree", "failure", "failed", "poor", "recurrence"}
@@ -24,7 +24,7 @@ _NOT_FREE |= {"unfavorable", "unfavourable", "recurrent", "recurrentseizures"}
 
 
 def engel_class(text: str) -> str | None:
-    """The class as the paper writes it, or None.
+    """An Engel class as the paper writes it, or None if the text is not one.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def engel_class(text: str) -> str | None:
 
 
 def engel_of(participant: Participant) -> str | None:
-    """Engel class of a participant, or None."""
+    """Engel class of a participant, or None if it is unknown."""
     return engel_class(participant.get("engel") or participant.get("engel_score") or "")
 
 
 def outcome_of(participant: Participant) -> str:
-    """The column `outcome`; without one, S for Engel class I and F for the others; or empty text.
+    """The column `outcome`, else S for Engel class I and F for others, else empty text.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def outcome_of(participant: Participant) -> str:
 
 
 def reason_of_outcome(participant: Participant, outcomes: Sequence[str]) -> Note | None:
-    """Why a patient is left out when only these outcomes are included; None: it is not.
+    """Why a patient is left out if only these outcomes are included, or None if it is not.
 
     Examples
     --------
@@ -100,21 +100,22 @@ def explained(participant: Participant, fields: Mapping[str, Any]) -> dict[str, 
 
 
 def _plain_outcome(text: str, fields: Mapping[str, Any]) -> str:
-    """S or F for an outcome in words or for an Engel or ILAE class; empty where it is unclear."""
+    """S or F for an outcome in words or for an Engel or ILAE class; empty if it is unclear."""
     meaning = levels_of(fields, "outcome").get(bare_word(text), text)
     word = re.sub(r"[^a-z]", "", meaning.lower())
     if word in _FREE:
         return "S"
     if word in _NOT_FREE:
         return "F"
-    about = str(next((v for k, v in fields.items() if k.strip().lower() == "outcome"), "")).lower()
-    if "ilae" in about:
+    entry = next((v for k, v in fields.items() if k.strip().lower() == "outcome"), "")
+    explanation = str(entry).lower()
+    if "ilae" in explanation:
         return _ilae_outcome(text)
-    return outcome_of({"engel": text}) if "engel" in about else ""
+    return outcome_of({"engel": text}) if "engel" in explanation else ""
 
 
 def _coded_outcome(row: Participant) -> dict[str, str]:
-    """The outcome by a column for Engel class I, for seizure freedom, or for the ILAE class."""
+    """The outcome in a column for Engel class I, seizure freedom or the ILAE class."""
     for column, text in row.items():
         word = bare_word(column)
         if word in ("engelclass1", "engel1", "engelclassi", "engeli", "seizurefree"):

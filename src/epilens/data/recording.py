@@ -42,21 +42,22 @@ class RunInfo:
     modality: str
     mains_hz: float | None
     source: Path | None
-    """The signal file; None where there is none."""
+    """The signal file, or None."""
     is_soz: tuple[bool, ...] | None = None
-    """Onset zone and resection where they are known; the plan decides which of them `is_ez`."""
+    """Labels of the onset zone, or None; the plan decides which zone is `is_ez`."""
     is_resected: tuple[bool, ...] | None = None
+    """Labels of the resection, or None."""
     is_onset_contact: tuple[bool, ...] | None = None
-    """Contacts in which this seizure began, as its event names them; None: it does not."""
+    """Contacts in which this seizure began, or None if its event does not name them."""
     simulated: bool = False
 
     @property
     def who(self) -> tuple[str, str]:
-        """Patient and run, for rows of the audit."""
+        """Patient and run, which identify a seizure in the audit."""
         return self.patient, self.run
 
     def labels_at(self, index: Iterable[int]) -> dict[str, Any]:
-        """The labels of some channels, by field; None where they are unknown."""
+        """Labels of the channels with these indices, by field; None if they are unknown."""
         index, labels = list(index), {name: getattr(self, name) for name in FLAGS}
         return {
             name: None if flags is None else tuple(flags[i] for i in index)
@@ -72,24 +73,24 @@ class SeizureRun(RunInfo):
     """
 
     entity: str
-    """The run's number without zeros, as in everyday use."""
+    """Number of the run without leading zeros."""
     listed: frozenset[str]
-    """Every name of channels.tsv."""
+    """Every channel name in channels.tsv."""
     stated_units: tuple[str, ...]
     stated_fs: float | None
     duration_s: float | None
     discontinuous: bool = False
-    """Whether sidecars say that something is missing in between."""
+    """Whether sidecars say that the recording was interrupted."""
     raw: BaseRaw | None = None
-    """The recording, where it is open already; it is not opened again then."""
+    """The open recording, if there is one; else `source` is opened."""
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit that channels.tsv states for each channel, or empty text."""
+        """Unit in channels.tsv by channel; empty text if it is not stated."""
         return dict(zip(self.channels, self.stated_units, strict=True))
 
     def pick(self, keep: Sequence[bool]) -> SeizureRun:
-        """The run with some of its channels."""
+        """The run with those channels for which `keep` is true."""
         index = np.flatnonzero(keep)
         return replace(
             self,
@@ -104,7 +105,7 @@ class Recording(RunInfo):
     """The signal of one seizure around its onset.
 
     `signal` is (channel, time) in µV; its first sample lies `start_s` seconds from onset.
-    `missing` marks samples that were not finite in the file (0 in `signal`); None: there are none.
+    `missing` marks samples that were not finite in the file and are 0 in `signal`, or is None.
     """
 
     signal: NDArray[np.float32]
@@ -112,7 +113,7 @@ class Recording(RunInfo):
     start_s: float
     missing: NDArray[np.bool_] | None = None
     content: str = ""
-    """Digest of the whole file's content; empty where it is unknown (see `data.duplicates`)."""
+    """Digest of the content of the file, by which `duplicates` finds copies; empty if unknown."""
 
     @property
     def stop_s(self) -> float:
@@ -128,15 +129,15 @@ class Recording(RunInfo):
 
 
 LEAST_HZ = 60.0
-"""A recording with fewer samples per second contains no fast activity; or its header is wrong."""
+"""With fewer samples per second, fast activity is missing or the header is wrong."""
 ZONES = ("is_ez", "is_soz", "is_resected")
-"""Fields with labels of a patient's channels."""
+"""Fields with labels that are the same in all seizures of a patient."""
 FLAGS = (*ZONES, "is_onset_contact")
-"""Fields with labels of the channels, of the patient or of one seizure."""
+"""Fields with labels of channels, including those of one seizure."""
 
 
 def align(recordings: Sequence[Recording]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Channel names of a patient and, per recording, which of them it has: (recording, channel).
+    """All channel names of a patient, and whether each recording has them, (recording, channel).
 
     Channels are matched by name. Order: that of the first recording, then what later ones add.
     """
@@ -179,7 +180,7 @@ def read_run(
 
 
 def repair(recording: Recording) -> tuple[Recording, list[AuditRow]]:
-    """The recording without impossible samples; a row for every channel that had some."""
+    """Interpolate impossible samples; a row for every channel that had some."""
     signal, replaced = repair_impossible(recording.signal)
     rows = []
     for i, count in replaced.items():
@@ -190,7 +191,7 @@ def repair(recording: Recording) -> tuple[Recording, list[AuditRow]]:
 
 
 def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:
-    """Mains by the spectrum, in words as well: a notch is asked for, and nothing says where."""
+    """The mains frequency by the spectrum (None: not found), and a note about it."""
     hz = mains_of(recording.signal, recording.fs)
     text = "no mains frequency is stated and none stands out of the spectrum; nothing is notched"
     if hz is not None:
@@ -201,7 +202,7 @@ def _estimated_mains(recording: Recording) -> tuple[float | None, Note]:
 def _read(
     run: SeizureRun, reader: MneReader, names: Sequence[str], interval: tuple[int, int]
 ) -> Recording:
-    """The interval in µV, with what is known about the run; no channel is judged yet."""
+    """Read the interval in µV, without checks of the channels."""
     signal, fs = reader.read(*interval, names), reader.fs
     missing = None if np.isfinite(signal).all() else ~np.isfinite(signal)
     if missing is not None:
@@ -220,7 +221,7 @@ def _read(
 
 
 def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
-    """The recording with some of its channels."""
+    """The recording with those channels for which `keep` is true."""
     if all(keep):
         return recording
     index = np.flatnonzero(keep)
@@ -242,7 +243,7 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
 
 
 def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]:
-    """First and last sample to read: the windows and the filter's margins, clipped to the file."""
+    """First and last sample to read: all windows with the margins of the filter, in the file."""
     fs, onset_s = reader.fs, run.onset.onset_s
     if fs < LEAST_HZ:
         raise DataError(
@@ -258,17 +259,17 @@ def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]
 
 
 def _channels_in_file(run: SeizureRun, reader: MneReader) -> tuple[list[str], list[AuditRow]]:
-    """Planned channels that the file has, in the order of channels.tsv; the others as rows."""
+    """Channels of channels.tsv that the file has, in its order, and rows about all others."""
     in_file = dict.fromkeys(reader.names)
     names = [name for name in run.channels if name in in_file]
     note = Note("is in channels.tsv but not in the file", "channel-not-in-file")
     lost = [name for name in run.channels if name not in in_file]
     rows = [AuditRow.of("channel", note, (*run.who, name)) for name in lost]
-    for place, name in enumerate(in_file, start=1):
+    for number, name in enumerate(in_file, start=1):
         if name not in run.listed:
             note = Note("is in the file but not in channels.tsv", "channel-not-listed")
             note = SECOND if name in reader.repeated else note
-            rows.append(AuditRow.of("channel", note, (*run.who, shown_label(name, place))))
+            rows.append(AuditRow.of("channel", note, (*run.who, shown_label(name, number))))
     if not names:
         raise DataError(
             f"expected the {len(run.channels)} channels of channels.tsv in the file, found none of "
@@ -291,7 +292,7 @@ def _flag_rows(
 
 
 def _header_notes(reader: MneReader, run: SeizureRun) -> list[Note]:
-    """Disagreements between the file and its sidecars that do not stop the reading."""
+    """Notes on differences between the file and its sidecars."""
     texts, fs, length_s = [], reader.fs, reader.duration_s
     if run.discontinuous and not reader.breaks:
         texts = ["sidecars say that the recording is discontinuous, the file does not say where"]

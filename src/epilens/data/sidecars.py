@@ -22,7 +22,7 @@ _FOLDER_FORMATS = {".mefd"}
 
 @dataclass(frozen=True)
 class BidsFile:
-    """A file of the tree and the parts of its name: entities, suffix, extension."""
+    """A file with a BIDS name and the parts of its name: entities, suffix, extension."""
 
     path: Path
     entities: frozenset[tuple[str, str]]
@@ -31,7 +31,7 @@ class BidsFile:
 
     @classmethod
     def of(cls, path: Path) -> BidsFile | None:
-        """Entities, suffix and extension of a BIDS name; None for other names."""
+        """Parse the name of a file; None if it is not a BIDS name."""
         stem, dot, extension = path.name.partition(".")
         *pairs, suffix = stem.split("_")
         entities = [tuple(pair.split("-", 1)) for pair in pairs]
@@ -40,12 +40,12 @@ class BidsFile:
         return cls(path, frozenset(entities), suffix, "." + extension.lower())  # ty: ignore
 
     def entity(self, key: str) -> str:
-        """Value of an entity, or empty text."""
+        """Value of an entity such as `task`, or empty text."""
         return dict(self.entities).get(key, "")
 
 
 class BidsTree:
-    """An index of one BIDS dataset: every file that is not derived, by name."""
+    """An index of the files of one BIDS dataset, without derived ones."""
 
     def __init__(self, root: str | Path):
         self.root = Path(root)
@@ -54,7 +54,7 @@ class BidsTree:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """`dataset_description.json`."""
+        """Fields of dataset_description.json."""
         return read_json(inside(self.root / "dataset_description.json", self.root))
 
     @cached_property
@@ -65,7 +65,7 @@ class BidsTree:
 
     @cached_property
     def participants(self) -> dict[str, dict[str, str]]:
-        """Row of participants.tsv by patient (`sub-…`); empty rows for folders without one."""
+        """Row of participants.tsv by patient (`sub-…`); empty for folders without a row."""
         folders: dict[str, dict[str, str]] = {name: {} for name in sorted(self.folders)}
         path = self._at_top("participants.tsv")
         if path is None:
@@ -88,7 +88,7 @@ class BidsTree:
 
     @cached_property
     def participant_fields(self) -> dict[str, Any]:
-        """`participants.json`, which explains the columns; empty where it cannot be read."""
+        """Fields of participants.json, which explain columns; empty if it cannot be read."""
         try:
             path = self._at_top("participants.json")
             return {} if path is None else read_json(path)
@@ -96,7 +96,7 @@ class BidsTree:
             return {}
 
     def _at_top(self, name: str) -> Path | None:
-        """A file at the top of the dataset, packed or not; None without one."""
+        """A file at the top of the dataset, compressed or not, or None."""
         paths = (self.root / name, self.root / f"{name}.gz")
         return next((inside(path, self.root) for path in paths if path.exists()), None)
 
@@ -121,21 +121,21 @@ class BidsTree:
     def _walk(self) -> Iterator[Path]:
         visited = set()
         for folder, folders, names in os.walk(self.root, onerror=_cannot_list, followlinks=True):
-            here = Path(folder)
+            path = Path(folder)
             # Links are followed, but none that leads back, or out.
-            real = real_path(here)
+            real = real_path(path)
             if real in visited or not real.is_relative_to(self._real_root):
                 folders[:] = []
                 continue
             visited.add(real)
-            yield from (here / name for name in names)
+            yield from (path / name for name in names)
             recordings = [name for name in folders if Path(name).suffix in _FOLDER_FORMATS]
-            yield from (here / name for name in recordings)
-            skip = set(recordings) | (_NOT_RAW if here == self.root else {"derivatives"})
+            yield from (path / name for name in recordings)
+            skip = set(recordings) | (_NOT_RAW if path == self.root else {"derivatives"})
             folders[:] = [name for name in folders if name not in skip and name[0] != "."]
 
     def subject_files(self, patient: str) -> list[BidsFile]:
-        """Files below the patient's folder."""
+        """Files in the patient's folder and its subfolders."""
         return self._by_patient.get(patient, [])
 
     @cached_property
@@ -152,10 +152,10 @@ class BidsTree:
         does not have. `space` is allowed: electrodes.tsv has it, recordings do not.
         """
         above = set(run.path.parents)
-        near = [*self.subject_files(run.path.relative_to(self.root).parts[0]), *self._at_root]
+        candidates = [*self.subject_files(run.path.relative_to(self.root).parts[0]), *self._at_root]
         fitting = [
             file
-            for file in near
+            for file in candidates
             if file.suffix == suffix
             and file.extension.removesuffix(".gz") == extension
             and file.path.parent in above
@@ -169,7 +169,7 @@ class BidsTree:
         return [file for file in self.files if file.path.parent == self.root]
 
     def table(self, run: BidsFile, suffix: str) -> pd.DataFrame | None:
-        """The nearest table that applies to a run, or None."""
+        """The table nearest to a run among those that apply to it, or None."""
         paths = self.sidecars(run, suffix, ".tsv")
         return read_table(paths[-1]) if paths else None
 
@@ -199,7 +199,7 @@ def _cannot_list(error: OSError) -> None:
 
 
 def inside(path: Path, root: Path) -> Path:
-    """The path, unless it is a link that leads out of the dataset."""
+    """Return the path, but refuse a link that leads out of the dataset."""
     if path.is_symlink() and not real_path(path).is_relative_to(real_path(root)):
         raise DataError(
             f"{path.name}: expected a file in the dataset, found a link that leads out of it. "
@@ -210,12 +210,12 @@ def inside(path: Path, root: Path) -> Path:
 
 
 def with_prefix(name: str, prefix: str) -> str:
-    """`sub-01` from `01` or `sub-01`."""
+    """The name with its prefix: `sub-01` for `01` and for `sub-01`."""
     return name if name.startswith(prefix) else prefix + name
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether permissions hide if there is something at this path."""
+    """Whether permissions prevent us from finding out if the path exists."""
     try:
         path.exists()
     except PermissionError:
@@ -226,7 +226,7 @@ def is_hidden(path: Path) -> bool:
 def read_user_table(
     path: Path, kind: str, columns: tuple[str, ...], sep: str = "\t"
 ) -> pd.DataFrame:
-    """A table of onsets or labels that the user wrote, which must have these columns."""
+    """Read a user's table of onsets or labels, which must have these columns."""
     if is_hidden(path) or not path.exists():
         form = "CSV" if sep == "," else "TSV"
         raise DataError(
@@ -243,9 +243,9 @@ def read_user_table(
 
 
 def datasets_in(root: Path) -> list[Path]:
-    """The dataset at a path, or those in the folders below it; one clear sentence for none.
+    """The dataset at a path, or those in its folders; refuses a path without any.
 
-    Derived datasets are passed over: they contain results, not recordings.
+    Derived datasets are ignored, because they contain results and not recordings.
     """
     if not is_hidden(root) and root.is_dir() and os.access(root, os.R_OK | os.X_OK):
         below = [] if _describes(root) else sorted(root.iterdir())
@@ -282,7 +282,7 @@ def _check_root(root: Path) -> None:
 
 
 def _instead_of_dataset(root: Path) -> str:
-    """What is at a path that is not a dataset, and what to do; empty text for a dataset."""
+    """What was found instead of a dataset and what to do; empty text for a dataset."""
     if is_hidden(root):
         return "a folder that cannot be entered. Check its permissions."
     if not root.exists():

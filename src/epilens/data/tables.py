@@ -1,8 +1,8 @@
-"""Tables, JSON files and sheets (xlsx) that people wrote, read leniently and with limits.
+"""Read tables, JSON files and Excel sheets that people wrote, leniently and with limits.
 
-Lenient about what people do (byte-order marks, trailing spaces, `n/a`, missing optional columns),
-strict about what cannot be guessed (encodings, ragged tables): that is one clear sentence. An xlsx
-file is a zip of XML: five kilobytes can say that they are gigabytes.
+Byte-order marks, trailing spaces, `n/a` and missing optional columns are accepted. Unknown
+encodings and rows of different length are refused with a clear message. Sizes are limited, because
+an xlsx file of five kilobytes can expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _MISSING = (
     *("-", "--", "missing", "not available", "not applicable", "n / a", "(n/a)", "."),
 )
 MOST_BYTES = 32 * 1024**2
-"""Of a sidecar: hours of events, or a thousand channels, are a hundredth of it."""
+"""Largest sidecar; hours of events or a thousand channels need a hundredth of it."""
 _MOST_COLUMNS, _MOST_CELLS = 1000, 2_000_000
 SHEET_BYTES = 16 * 1024**2
-"""Of a clinical sheet, packed and unpacked."""
+"""Largest clinical sheet, compressed and uncompressed."""
 SHEET_PARTS = 500
 SHEET_RATIO = 200
-"""How many times larger a part may be when it is unpacked; text is ten to twenty."""
+"""Largest compression ratio of a part; that of text is ten to twenty."""
 SHEET_ROWS, SHEET_COLUMNS = 100_000, 500
-"""Empty rows that a reader must step over count too; cells beyond the columns are not looked at."""
+"""Largest sheet; empty rows count too."""
 
 
 class MalformedError(DataError, code="sidecar-malformed"):
-    """A sidecar is not a table or a JSON object as it should be."""
+    """A sidecar is not a valid table or JSON object."""
 
 
 def read_text(path: Path) -> str:
-    """Text of a sidecar, unpacked: UTF-8 with or without byte-order mark, any line ends."""
+    """Read the text of a sidecar in UTF-8, uncompressed, with any line ends."""
     content = read_bytes(path, most=MOST_BYTES)
     if path.suffix.lower() == ".gz":
-        content = _unpacked(content, path.name)
+        content = _uncompressed(content, path.name)
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
@@ -59,7 +59,7 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def _unpacked(content: bytes, who: str) -> bytes:
+def _uncompressed(content: bytes, who: str) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
             unpacked = file.read(MOST_BYTES + 1)
@@ -77,14 +77,14 @@ def _unpacked(content: bytes, who: str) -> bytes:
 
 
 def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
-    """All cells as stripped text, `n/a` as empty text; lower-case column names."""
+    """Read a table: cells as stripped text, `n/a` as empty text, column names in lower case."""
     text = read_text(path)
     # Only a table whose header is quoted has quotes that are not part of the cells.
     quoted = sep != "\t" or text.lstrip().startswith('"')
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     try:
         lines = csv.reader(io.StringIO(text), delimiter=sep, quoting=quoting)
-        rows = _filled(lines, path.name)
+        rows = _nonempty_rows(lines, path.name)
     except csv.Error as error:
         raise MalformedError(
             f"{path.name}: expected a table, found: {error}. Correct the file."
@@ -114,7 +114,7 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
 
 
 def _without_empty_ends(rows: list[list[str]]) -> list[list[str]]:
-    """Rows without the empty cells that spreadsheets write behind the last column."""
+    """Rows without the empty cells that spreadsheets write after the last column."""
     width = len(rows[0])
     while width and not rows[0][width - 1]:
         width -= 1
@@ -130,8 +130,8 @@ _COLUMNS = frozenset(
 )
 
 
-def _filled(lines: Iterator[list[str]], who: str) -> list[list[str]]:
-    """Rows with something in them, stripped; a table that no sidecar has is refused early."""
+def _nonempty_rows(lines: Iterator[list[str]], who: str) -> list[list[str]]:
+    """Rows that are not empty, with stripped cells; refuses a table that is too large."""
     rows, cells = [], 0
     for line in lines:
         cells += len(line)
@@ -147,7 +147,7 @@ def _filled(lines: Iterator[list[str]], who: str) -> list[list[str]]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object."""
+    """Read a file that contains a JSON object."""
     text = read_text(path)
     try:
         tree = json.loads(text)
@@ -167,7 +167,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def as_number(text: Any) -> float | None:
-    """A finite number, or None."""
+    """The finite number that a text or value is, or None."""
     try:
         number = float(text)
     except (TypeError, ValueError, OverflowError):
@@ -181,7 +181,7 @@ def natural(name: str) -> list[Any]:
 
 
 def read_sheet(path: Path, who: str) -> pd.DataFrame:
-    """The first sheet: its first row is the header, every cell is text, empty where there is none.
+    """Read the first sheet of an Excel file; its first row is the header, every cell is text.
 
     who : name of the sheet in error messages.
     """
@@ -204,7 +204,7 @@ def read_sheet(path: Path, who: str) -> pd.DataFrame:
 
 
 def _check_parts(path: Path, who: str) -> None:
-    """Refuse what would unpack to too much; zipfile reads no more than what is stated."""
+    """Refuse a file that expands to too much; zipfile reads only as much as is stated."""
     with zipfile.ZipFile(path) as file:
         parts = file.infolist()
     if len(parts) > SHEET_PARTS:
@@ -231,7 +231,7 @@ def _rows(path: Path, who: str) -> list[list[str]]:
 
 
 def _cells_of(page: Any, who: str) -> list[list[str]]:
-    """Rows with something in them, as texts."""
+    """Rows that are not empty, as texts."""
     rows: list[list[str]] = []
     page.reset_dimensions()  # what the sheet says about its own size need not be true
     # A limit of columns makes every row as wide; without one, a single cell can make it endless.
@@ -251,7 +251,7 @@ def _cells_of(page: Any, who: str) -> list[list[str]]:
 
 
 def _text(value: Any) -> str:
-    """A cell as people see it: whole numbers without a decimal point."""
+    """The text of a cell as people see it: whole numbers without a decimal point."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():

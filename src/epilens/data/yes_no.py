@@ -1,7 +1,7 @@
-"""Yes or no as people write it: `yes`, `1.0`, `resected`, `not resected`, or a code with `Levels`.
+"""Read yes and no as people write them: `yes`, `1.0`, `not resected`, or a code with `Levels`.
 
-A column is read as a whole. Where a cell means neither yes nor no, the column is unreadable for
-this patient, and a note lists the values.
+If one cell of a column means neither yes nor no, the whole column is unreadable for this patient,
+and a note lists its values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def bare_word(text: str) -> str:
 
 
 def as_flag(text: str) -> bool | None:
-    """Yes, no, or None for empty text; anything else is refused.
+    """True for yes, False for no, None for empty text; any other text is refused.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def as_flag(text: str) -> bool | None:
 
 
 def levels_of(fields: Mapping[str, Any], column: str) -> dict[str, str]:
-    """`Levels` of a column in a JSON sidecar, by `bare_word` of the code; empty without any."""
+    """Meaning of the codes of a column, by `bare_word`, from `Levels` of the JSON sidecar."""
     entry = next((v for k, v in fields.items() if str(k).strip().lower() == column), None)
     levels = entry.get("Levels") if isinstance(entry, dict) else None
     if not isinstance(levels, dict):
@@ -123,11 +123,11 @@ _SHOWABLE = frozenset(
         *("right", "primary", "secondary", "core", "margin", "low", "medium", "high", "none"),
     }
 )
-"""Words that may be repeated; any other text of a file could name a person."""
+"""Words that a note may show; any other text of a file could name a person."""
 
 
 def shown_values(values: Iterable[str]) -> str:
-    """The values of a column for a note: numbers and known words; other texts are counted.
+    """The values of a column as a note may show them; texts that could be names are counted.
 
     Examples
     --------

@@ -16,25 +16,25 @@ _TYPES = (
     *("EEG", "DBS", "MISC", "OTHER", "REF", "TRIG", "ECG", "EMG", "EOG", "VEOG", "HEOG", "ADC"),
     *("DAC", "AUDIO", "PD", "EYEGAZE", "PUPIL", "SYSCLOCK", "RESP", "TEMP", "GSR", "PPG"),
 )
-"""Other types of BIDS; what else stands there is somebody's own text."""
+"""Other channel types of BIDS, which reasons may show; any other text could be private."""
 
 
 def good_channels(
     table: pd.DataFrame, patient: str, run: str, marked: Mapping[str, Note] | None = None
 ) -> tuple[tuple[str, ...], list[AuditRow]]:
-    """Names of good ECOG and SEEG channels, in file order; the others as audit rows.
+    """Names of good ECOG and SEEG channels, in file order, and a row for every other channel.
 
-    `marked` are reasons for channels that other columns mark; None: those of the table itself.
+    marked : reasons for channels that a column marks as bad; None: by the columns of the table.
     """
     good, rows = [], []
     marked = marked_bad(table, {}, "channels.tsv")[0] if marked is None else marked
     repeated = set(table["name"][table["name"].duplicated()])
-    for place, row in enumerate(table.to_dict("records"), start=1):
+    for number, row in enumerate(table.to_dict("records"), start=1):
         kind, status, name = row["type"].upper(), row.get("status", "").lower(), row["name"]
         if kind not in BIDS_CONTACTS:
             shown = known_word(kind, _TYPES, "another one") if kind else "not given"
             note = Note("type is {found}, not ECOG or SEEG", "channel-type", found=shown)
-            name = shown_label(name, place)
+            name = shown_label(name, number)
         elif status not in ("good", ""):
             shown = known_word(status, ("bad",), "neither good nor bad")
             note = Note("status is {found}", "channel-status", found=shown)
@@ -66,15 +66,16 @@ _MARKED = {
     "silicon": "lies on the silicon of another electrode",
     **dict.fromkeys(("outsidebrain", "outofbrain"), "lies outside the brain"),
 }
-"""Reason by column, without spaces and underscores; yes means unusable, except for `included`."""
+"""Reasons by column name; yes in the column means unusable, except for `included`."""
 
 
 def marked_bad(
     table: pd.DataFrame, fields: Mapping[str, Any], file: str
 ) -> tuple[dict[str, Note], list[Note]]:
-    """Reason by channel for those that a column marks, and notes on columns that are unreadable.
+    """Reasons for channels that a column marks as bad, and notes on unreadable columns.
 
-    `fields` is the JSON sidecar that explains the table's columns, `file` its name in the reasons.
+    fields : JSON sidecar that explains the columns.
+    file : name of the table in the reasons.
     """
     marks: dict[str, Note] = {}
     unreadable = []

@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 _PIECE_S = 2.0
 FLAT, STUCK, LARGE, SMALL, ROUGH = 0.2, 0.5, 10.0, 30.0, 6.0
-"""Limits: constant and stuck fraction of an interval; times the median contact."""
+"""Limits: constant and clipped fraction of an interval; ratios to the median contact."""
 DOUBTFUL = 0.6
-"""Fraction of the limit of the size from which on a contact is used, but noted."""
+"""From this fraction of the size limit, a contact is used but noted."""
 MAINS = 0.95
-"""Fraction of the power before onset, where the median contact has less than half of it."""
+"""Limit of the mains fraction of the power, if that of the median contact is below 0.5."""
 WHITE = 1.2
-"""Steps between samples relative to the size, from which on a signal is almost white (√2)."""
+"""Limit of the steps between samples relative to the size; white noise has √2."""
 LARGE_WHITE, WHITE_HZ = 3.0, 400.0
-"""Limit of its size, and the rate below which fast activity of a seizure is almost white, too."""
+"""Limit of the size of white noise, and least rate: below it, seizures look white too."""
 INCOMPLETE = 0.75
-"""Fraction of an interval in which samples are missing."""
+"""Limit of the fraction of missing samples of an interval."""
 IMPOSSIBLE_UV = 1e6
-"""No electrode has a potential of one volt."""
+"""One volt, which no electrode has."""
 
 
 def check_contacts(
     recording: Recording, plan: QualityPlan, keep: Collection[str] = ()
 ) -> tuple[list[bool], dict[str, AuditRow]]:
-    """Which contacts of a recording can be trusted, and a row for every other one by its name.
+    """Whether each contact can be trusted, and audit rows about the others by name.
 
-    keep : contacts that the user keeps; what is wrong with them is only noted.
+    keep : contacts that the user keeps, so that defects are only noted.
     """
     signal, fs = recording.signal, recording.fs
     if recording.missing is not None:
@@ -75,18 +75,18 @@ def check_contacts(
 
 
 def _pieces(part: NDArray[np.float32], fs: float, plan: QualityPlan) -> list[Stretch]:
-    """Measures of consecutive pieces of a signal (channel, time) in µV; NaN where it is missing."""
+    """Measures of consecutive pieces of a signal (channel, time) in µV, NaN if missing."""
     length = round(_PIECE_S * fs)
     starts = range(0, part.shape[1] - length + 1, length)
     return [measure_stretch(part[:, start : start + length], fs, plan) for start in starts]
 
 
 _Defects = dict[int, tuple[str, str]]
-"""By the index of a contact: a few words, such as `flat before onset`, and how much."""
+"""Defect (`flat before onset`) and its amount in words, by the index of a contact."""
 
 
 def _broken(before: list[Stretch], after: list[Stretch], fs: float) -> _Defects:
-    """Contacts that cannot be trusted before or after onset; the first reason of each."""
+    """Contacts that cannot be trusted before or after onset, with their first defect."""
     broken: _Defects = {}
     for when, pieces in (("before", before), ("after", after)):
         if not pieces:
@@ -101,10 +101,7 @@ def _broken(before: list[Stretch], after: list[Stretch], fs: float) -> _Defects:
 
 
 def _doubtful(before: list[Stretch]) -> _Defects:
-    """Contacts that are almost as large as noise before onset.
-
-    They are used: a limit that excludes must not hide those close to it.
-    """
+    """Contacts that are almost as large as noise before onset; they are used, but noted."""
     if not before:
         return {}
     whole = Summary.of(before)
@@ -117,17 +114,17 @@ def _doubtful(before: list[Stretch]) -> _Defects:
 
 
 _Check = tuple[str, NDArray[np.bool_], Floats, str]
-"""Name, the contacts that fail, how much, and how to say it."""
+"""Name of a defect, which contacts have it, its amount, and a text for the amount."""
 
 
 def _incomplete(whole: Summary) -> list[_Check]:
-    """Contacts that miss samples which other contacts have."""
+    """Check for missing samples that other contacts have."""
     fails = (whole.missing >= INCOMPLETE) & (whole.missing.min() < INCOMPLETE)
     return [("incomplete", fails, whole.missing, "{:.0%} of its samples are missing")]
 
 
 def _white_noise(pieces: list[Stretch], whole: Summary, fs: float) -> list[_Check]:
-    """Contacts that show almost white noise, larger than the signal of the others."""
+    """Check for almost white noise that is larger than the signal of the others."""
     if fs < WHITE_HZ:
         return []
     white = mostly_above([piece.rough for piece in pieces]) > WHITE
@@ -136,7 +133,7 @@ def _white_noise(pieces: list[Stretch], whole: Summary, fs: float) -> list[_Chec
 
 
 def _constant(pieces: list[Stretch], whole: Summary) -> list[_Check]:
-    """Contacts without a signal; a piece in which all contacts are flat is a gap of the file."""
+    """Check for contacts without a signal; pieces in which all are flat do not count."""
     flat = np.array([piece.flat & (piece.missing == 0) for piece in pieces])
     gap = flat.all(axis=1) if not flat.all() else np.zeros(len(flat), bool)
     flat = flat[~gap].mean(axis=0)
@@ -150,7 +147,7 @@ def _constant(pieces: list[Stretch], whole: Summary) -> list[_Check]:
 
 
 def _unlike_others(whole: Summary) -> list[_Check]:
-    """Contacts that show noise: much larger or rougher than the others, or mains alone."""
+    """Check for noise: a signal much larger or rougher than the others, or only mains."""
     dead = whole.flat >= FLAT
     large, rough = is_beyond(whole.large, LARGE, dead), is_beyond(whole.rough, ROUGH, dead)
     usual = np.median(whole.mains[~dead]) if not dead.all() else 1.0
@@ -165,9 +162,9 @@ def _unlike_others(whole: Summary) -> list[_Check]:
 def repair_impossible(
     signal: NDArray[np.float32],
 ) -> tuple[NDArray[np.float32], dict[int, int]]:
-    """The signal with samples of more than a volt interpolated, and how many of which channel.
+    """Interpolate samples of more than a volt; also returns their number by channel index.
 
-    Nothing is replaced if the median channel is that large: then its unit is wrong.
+    If the median channel is that large, the unit is wrong and nothing is replaced.
     """
     if not signal.size or np.abs(signal).max() <= IMPOSSIBLE_UV:
         return signal, {}

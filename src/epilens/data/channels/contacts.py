@@ -1,4 +1,4 @@
-"""Names of contacts: `EEG LF 01-Ref` is contact 1 of shaft LF; `TT1-6` means six contacts."""
+"""Names of contacts: `EEG LF 01-Ref` is contact 1 of shaft LF, `TT1-6` means six contacts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Contact(NamedTuple):
-    """One contact of a shaft, grid or strip; spelling differences are gone."""
+    """One contact of a shaft, grid or strip, whatever the spelling of its name."""
 
     shaft: str
     number: int
@@ -35,25 +35,25 @@ _LONGEST_NAME = 1000
 _TYPOGRAPHY = str.maketrans(dict.fromkeys("’‘`´ʼʹ′", "'") | dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 
 
-def plain_marks(text: str) -> str:
-    """A text with plain apostrophes and dashes."""
+def plain_typography(text: str) -> str:
+    """The text with plain apostrophes and dashes instead of typographic ones."""
     return text.translate(_TYPOGRAPHY)
 
 
 def plain_name(name: str) -> str:
-    """A name without what recording systems wrap around it, with plain apostrophes and dashes.
+    """A name without the prefix and suffix of a recorder, with plain apostrophes and dashes.
 
     Examples
     --------
     >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
     ('LF 01', "A'1-A'2")
     """
-    name = _SECOND.sub("", re.sub(r"\s+", " ", plain_marks(name.strip())))
+    name = _SECOND.sub("", re.sub(r"\s+", " ", plain_typography(name.strip())))
     return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
 
 
 def typed_contact(name: str) -> Contact | None:
-    """`parse_contact` with the capitals as they were typed."""
+    """Shaft and number of a channel name, with the shaft in the case in which it was typed."""
     name = plain_name(name)
     match = _NAME.match(name) if len(name) <= _LONGEST_NAME else None
     if match is None or len(match["number"]) > _MOST_DIGITS:
@@ -62,7 +62,7 @@ def typed_contact(name: str) -> Contact | None:
 
 
 def parse_contact(name: str) -> Contact | None:
-    """Shaft and number of a channel name, or None for names without a number.
+    """Shaft (in capitals) and number of a channel name, or None for names without a number.
 
     Examples
     --------
@@ -77,7 +77,7 @@ Parser = Callable[[str], Contact | None]
 
 
 def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Contact, ...]:
-    """The contact of a channel, both of a bipolar one, or none.
+    """The contacts of a channel: one, two of a bipolar channel, or none.
 
     Examples
     --------
@@ -93,16 +93,16 @@ def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Co
 
 @dataclass(frozen=True)
 class ContactList:
-    """Contacts read from free text, and the pieces that are not contacts."""
+    """Contacts in a free text, and the pieces of the text that are not contacts."""
 
     contacts: tuple[Contact, ...]
     not_understood: tuple[str, ...]
     typed: Mapping[Contact, Collection[str]] = field(default_factory=dict)
-    """Shafts of the contacts as they were typed."""
+    """Shafts of each contact as they were typed."""
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> ContactList:
-        """The contacts of single names; both of a bipolar one."""
+        """The contacts of single names; two for the name of a bipolar channel."""
         typed: dict[Contact, set[str]] = {}
         not_understood = []
         for name in names:
@@ -129,12 +129,12 @@ _WRAPPING = {"eeg", "ieeg", "seeg", "ecog", "pol", "ref"}
 
 
 def expand_contacts(text: str, shafts: Collection[str] | None = None) -> ContactList:
-    """Contacts of a clinician's list: `;` `,` `:` space and newline separate, ranges by `-`, `to`.
+    """Contacts in a clinician's list with separators `;` `,` `:`, spaces, and ranges by `-`, `to`.
 
     A bare number or range continues the shaft before it. Order is kept, repetitions are dropped.
 
-    shafts : those of the patient, in capitals: a word `TO` between numbers is a strip where there
-    is one of this name. None: where it is written in capitals.
+    shafts : shafts of the patient, in capitals. If one is named `TO`, this word between numbers is
+    a contact and not a range. Without shafts, that depends on its capitals.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
     >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
     ["A'1", "A'2", 'B1', 'B2', 'B3']
     """
-    text = _with_ranges(re.sub(r"\s+", " ", plain_marks(text)), shafts)
+    text = _with_ranges(re.sub(r"\s+", " ", plain_typography(text)), shafts)
     contacts: dict[Contact, set[str]] = {}
     not_understood, end, shaft = [], 0, ""
     for match in _PIECE.finditer(text):
@@ -166,7 +166,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
 
 
 def _with_ranges(text: str, shafts: Collection[str] | None) -> str:
-    """`A1 to 4` and `A1..4` as `A1-4`; a strip TO stays one."""
+    """The text with `A1-4` for `A1 to 4` and `A1..4`; a strip named TO is not changed."""
     text = re.sub(rf"(?<=\d)\s*(?:\.{{2,}}|…)\s*(?={_SHAFT}\s*\d|\d)", "-", text)
     if shafts is not None and "TO" in shafts:
         return text
@@ -182,7 +182,7 @@ _NEGATIONS = re.compile(
 
 
 def negation_in(text: str, shafts: Collection[str] = ()) -> str:
-    """The first word of a list that excludes contacts, or empty text.
+    """The first word in a list that excludes contacts, such as `not`, or empty text.
 
     Examples
     --------
@@ -200,25 +200,25 @@ def _words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Matches:
-    """Which channels a list means."""
+    """The channels that a list of contacts means."""
 
     channels: frozenset[str]
     unknown: tuple[Contact, ...]
-    """Contacts of the list that no channel is of."""
+    """Contacts of the list that no channel has."""
     ambiguous: tuple[Contact, ...]
-    """Contacts of two electrodes whose names differ in capitals alone, spelt like neither."""
+    """Contacts of which two electrodes differ only in case, spelt like neither of them."""
 
     @property
     def unmatched(self) -> tuple[Contact, ...]:
-        """Contacts of the list for which there is no one channel."""
+        """Contacts of the list that do not mean exactly one contact of the recording."""
         return self.unknown + self.ambiguous
 
 
 def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
-    """The channels that a list means; spelling differences do not count where they need not.
+    """The channels that a list means; the spelling matters only if it distinguishes contacts.
 
-    Of a bipolar channel, either contact is enough, as in the bipolar montage. Where the recording
-    has `a1` and `A1`, capitals count, and a contact that is spelt like neither does not match.
+    A bipolar channel matches by either contact, as in the bipolar montage. If the recording has
+    `a1` and `A1`, case counts, and a contact that is spelt like neither does not match.
     """
     of_contact: dict[Contact, list[tuple[str, str]]] = {}
     for channel in channels:
@@ -238,7 +238,7 @@ def match_list(listed: ContactList, channels: Iterable[str]) -> Matches:
 
 
 def meant_channels(names: Iterable[str], channels: Sequence[str]) -> frozenset[str]:
-    """The channels that single names mean, as they are written or as people say them.
+    """The channels that single names mean, in the spelling of the file or in a short form.
 
     Examples
     --------
@@ -252,17 +252,17 @@ def meant_channels(names: Iterable[str], channels: Sequence[str]) -> frozenset[s
 
 
 def shaft_names(channels: Iterable[str]) -> frozenset[str]:
-    """Shafts of channels, in capitals."""
+    """Names of the shafts of channels, in capitals."""
     return frozenset(c.shaft for name in channels for c in contacts_of_channel(name))
 
 
 def contact_of(channel: str) -> Contact | None:
-    """Where a channel lies; a bipolar pair (`A1-A2`) lies where its first contact does."""
+    """The contact of a channel; the first one of a bipolar pair (`A1-A2`)."""
     return next(iter(contacts_of_channel(channel)), None)
 
 
 def along_shafts(channels: Iterable[str]) -> list[tuple[list[int], list[int]]]:
-    """Positions among the channels and numbers of the contacts of each shaft, by names."""
+    """Channel indices and contact numbers of each shaft."""
     shafts: dict[str, tuple[list[int], list[int]]] = {}
     for i, channel in enumerate(channels):
         contact = contact_of(str(channel))
@@ -278,7 +278,7 @@ _SHORT = re.compile(r"[^\W\d_]+'?\d+")
 
 
 def short_names(channels: Sequence[str]) -> tuple[str, ...]:
-    """Names as people say them; whole where two channels would have the same.
+    """Short names of channels; the full name if two channels would have the same.
 
     Examples
     --------

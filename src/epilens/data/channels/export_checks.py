@@ -1,4 +1,4 @@
-"""Traces that an export left: copied channels, a filter, coarse steps, filled interruptions."""
+"""Signs of an export in a recording: copied channels, filters, coarse steps, filled gaps."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 _LISTED, _MOST = 4, 24
 _STEP_DB = 25.0
-"""A spectrum that falls by more within an octave was filtered; tissue's falls by 6 to 12 dB."""
+"""Largest plausible fall of a spectrum within an octave; that of tissue is 6 to 12 dB."""
 _LOWEST_HZ, _HIGHEST_SHARE = 15.0, 0.17
-"""Limits of the search; recorders themselves filter from about 0.4 of the rate on."""
+"""Limits of the search: lowest frequency, and highest one as a fraction of the rate."""
 _SLOW_HZ = ((1.5, 3.5), (15.0, 25.0))
 _LESS_SLOW_DB = 3.0
-"""Tissue is far larger in the first band; if it is smaller by this much, it was filtered."""
+"""If the slow band is smaller than the faster one by this, it was filtered."""
 _GAIN_S, _GAIN_DB, _EVEN_DB, _GAIN_HZ = 15.0, 9.0, 6.0, 220.0
 """Seconds before and after onset that are compared, least rise, its range over bands, least rate.
 Of 204 contacts of simulated seizures none is within the limits; of the same contacts with a gain of
 8, two thirds."""
 _GAIN_BANDS_HZ = ((4.0, 8.0), (8.0, 13.0), (13.0, 30.0), (30.0, 55.0), (65.0, 100.0))
 _SILENT_S = 0.25
-"""A shorter stretch of equal samples can be chance."""
+"""Least duration of equal samples; a shorter one can be chance."""
 _DRIFT_S, _DRIFT_DB, _STEADY_DB = 8.0, 5.0, 4.0
 """Seconds at the beginning and end of the baseline, least rise beyond the median contact, its
 range over bands."""
@@ -37,11 +37,11 @@ _BURST_S, _BURST_ROUGH, _BURST_SIZE, _BURSTS, _BURST_HZ = 0.1, 1.2, 5.0, 5, 400.
 """Length of a piece, steps between samples relative to its size (white noise: √2), its size as a
 multiple of the contact's own before onset and of the median contact's, least number, least rate."""
 _FEW_VALUES = 32
-"""Distinct values of the median contact."""
+"""With fewer distinct values in the median contact, small changes are lost."""
 
 
 def export_rows(recording: Recording) -> list[AuditRow]:
-    """Rows about a recording as a whole; none for a plain export."""
+    """Audit rows about signs of an export in a recording."""
     # A part of the contacts suffices for what an export does to all of them.
     some = recording.signal[:: max(1, len(recording.signal) // _MOST)]
     texts = [*_copies(recording), *_gain_changes(recording)]
@@ -52,7 +52,7 @@ def export_rows(recording: Recording) -> list[AuditRow]:
 
 
 def _copies(recording: Recording) -> list[str]:
-    """Contacts that show exactly the same changing signal."""
+    """Notes on contacts with exactly the same signal."""
     groups: dict[bytes, list[str]] = {}
     for name, x in zip(recording.channels, recording.signal, strict=True):
         if (x != x[0]).any():
@@ -67,7 +67,7 @@ def _copies(recording: Recording) -> list[str]:
 
 
 def _gain_changes(recording: Recording) -> list[str]:
-    """Contacts that become larger at onset by the same factor in all bands, as no tissue does."""
+    """Notes on contacts that grow at onset by one factor in all bands, unlike tissue."""
     onset, width = (round(s * recording.fs) for s in (-recording.start_s, _GAIN_S))
     if onset < width or recording.signal.shape[1] < onset + width or recording.fs < _GAIN_HZ:
         return []
@@ -86,7 +86,7 @@ def _gain_changes(recording: Recording) -> list[str]:
 
 
 def _gain_drifts(recording: Recording) -> list[str]:
-    """Contacts that grow before onset by the same factor in all bands, as no others do."""
+    """Notes on contacts that grow before onset by one factor in all bands, unlike others."""
     onset, width = (round(s * recording.fs) for s in (-recording.start_s, _DRIFT_S))
     if onset < 2 * width or recording.fs < _GAIN_HZ:
         return []
@@ -108,7 +108,7 @@ def _gain_drifts(recording: Recording) -> list[str]:
 
 
 def _noise_bursts(recording: Recording) -> list[str]:
-    """Contacts with short and large pieces of almost white noise or pulses after onset."""
+    """Notes on contacts with short, large bursts of white noise or pulses after onset."""
     onset, length = (round(s * recording.fs) for s in (-recording.start_s, _BURST_S))
     if recording.fs < _BURST_HZ or onset < length or recording.signal.shape[1] < onset + length:
         return []
@@ -146,7 +146,7 @@ def _band_levels(part: NDArray[np.float32], fs: float) -> NDArray[np.float64]:
 
 
 def _filtered(signal: NDArray[np.float32], fs: float) -> list[str]:
-    """Where the spectrum of the median contact ends, if a filter ended it."""
+    """A note if the spectrum of the median contact shows a filter."""
     length = round(2 * fs)
     pieces = signal[:, : signal.shape[1] // length * length].reshape(len(signal), -1, length)
     if not pieces.shape[1]:
@@ -167,7 +167,7 @@ def _filtered(signal: NDArray[np.float32], fs: float) -> list[str]:
 
 
 def _coarse(signal: NDArray[np.float32]) -> list[str]:
-    """Whether values are so coarse that small changes are lost."""
+    """A note if values are so coarse that small changes are lost."""
     count = int(np.median([len(np.unique(x)) for x in signal]))
     if not 1 < count < _FEW_VALUES:
         return []
@@ -175,10 +175,7 @@ def _coarse(signal: NDArray[np.float32]) -> list[str]:
 
 
 def _silent(recording: Recording) -> list[str]:
-    """Stretches in which no contact changes, as where a recorder filled up an interruption.
-
-    A recording that is constant throughout has none.
-    """
+    """A note on stretches in which no contact changes, unless none ever does."""
     constant = (recording.signal[:, 1:] == recording.signal[:, :-1]).all(axis=0)
     if constant.all():
         return []

@@ -1,4 +1,4 @@
-"""Measures of channels by which bad ones are recognised: flags, mains, one or many stretches."""
+"""Measures of the signal of each channel, by which bad channels are recognised."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from epilens.core.types import Floats
 from epilens.plan import Flag, QualityPlan
 
 _FROM_MEDIAN = 4.0
-"""A channel is far from the others at this many robust standard deviations of log size."""
+"""Robust standard deviations of the logarithm at which a channel is unlike the others."""
 _LEAST_CHANNELS = 4
-"""With fewer channels, what is usual is unknown."""
+"""With fewer channels, nothing can be said about what is usual."""
 _MOSTLY = 0.75
 """Fraction of the stretches in which a channel must be unlike the others."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Measures of all channels in one stretch, (channel,) each."""
+    """Measures of all channels in one stretch of the signal, each (channel,)."""
 
     flat: NDArray[np.bool_]
     stuck: Floats
@@ -34,13 +34,13 @@ class Stretch:
     mains: Floats
     """Fraction of the power above 1 Hz that is mains."""
     size: Floats
-    """RMS above 1 Hz without mains."""
+    """RMS in µV above 1 Hz, without mains."""
     rough: Floats
     """RMS of the steps between samples, relative to `size`."""
 
 
 def measure_stretch(x: NDArray[np.float32], fs: float, plan: QualityPlan) -> Stretch:
-    """Measures of the channels of a stretch (channel, time) in µV."""
+    """Measure the channels of one stretch (channel, time) in µV."""
     missing = ~np.isfinite(x)
     x = np.where(missing, np.float32(0), x)
     x = x - np.median(x, axis=1, keepdims=True)
@@ -57,9 +57,9 @@ def measure_stretch(x: NDArray[np.float32], fs: float, plan: QualityPlan) -> Str
 
 
 def _spectral(x: NDArray[np.float32], fs: float) -> tuple[Floats, Floats, Floats]:
-    """Share of mains in the power above 1 Hz; without them, size and steps between samples (RMS).
+    """Mains fraction of the power above 1 Hz, RMS size and RMS steps between samples.
 
-    Steps by the spectrum, because mains would make them large.
+    Size and steps are computed from the spectrum without mains.
     """
     taper = np.hanning(x.shape[1]).astype(np.float32)
     power = np.abs(scipy.fft.rfft(x * taper, axis=1)).astype(np.float64) ** 2
@@ -81,24 +81,24 @@ def _near_harmonics(f: Floats, hz: float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Measures of all channels over several stretches, (channel,) each."""
+    """Measures of all channels over several stretches, each (channel,)."""
 
     flat: Floats
     """Fraction of the stretches in which the channel is constant."""
     stuck: Floats
     missing: Floats
     mains: Floats
-    """What most stretches exceed; as for `large` and `rough`."""
+    """Mains fraction that most stretches exceed, as for `large` and `rough`."""
     large: Floats
     """Logarithm of the size relative to the median channel."""
     small: Floats
-    """The same; what most stretches stay below."""
+    """The same logarithm, but the value that most stretches stay below."""
     rough: Floats
     """Logarithm of the roughness relative to the median channel."""
 
     @classmethod
     def of(cls, parts: Sequence[Stretch]) -> Summary:
-        """That of one or more stretches."""
+        """Summarise one or more stretches."""
         size, rough = (
             [_relative_log(getattr(part, name), part.flat) for part in parts]
             for name in ("size", "rough")
@@ -116,12 +116,12 @@ _FRACTIONS = ("flat", "stuck", "missing")
 
 
 def mostly_above(values: Sequence[Floats]) -> Floats:
-    """For each channel, what its values exceed in most stretches (stretch, channel)."""
+    """The value of each channel that most stretches exceed; `values` is (stretch, channel)."""
     return np.quantile(values, 1 - _MOSTLY, axis=0)
 
 
 def _relative_log(values: Floats, flat: NDArray[np.bool_]) -> Floats:
-    """Logarithm of a value over that of the median channel; 0 for all if too few are usable."""
+    """Logarithm of the ratio to the median channel; 0 for all if few are usable."""
     usable = ~flat & (values > 0)
     if usable.sum() < _LEAST_CHANNELS:
         return np.zeros(len(values))
@@ -130,7 +130,7 @@ def _relative_log(values: Floats, flat: NDArray[np.bool_]) -> Floats:
 
 
 def is_beyond(logs: Floats, ratio: float, dead: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Channels that are not dead, this many times above the median one and far from the others."""
+    """Which living channels exceed the median by this ratio and are far from the others."""
     usable = logs[~dead] if (~dead).any() else logs
     middle = np.median(usable)
     deviation = 1.4826 * np.median(np.abs(usable - middle))
@@ -140,21 +140,19 @@ def is_beyond(logs: Floats, ratio: float, dead: NDArray[np.bool_]) -> NDArray[np
 KNOWN_HZ = (50.0, 60.0)
 _HALF_PEAK_HZ, _NEAR_HZ, _FAR_HZ = 0.5, 2.0, 6.0
 _LEAST_RATIO, _LEAST_LEAD = 4.0, 2.0
-"""How far a peak stands above its neighbours, and its ratio above that of the other candidate."""
+"""Least ratio of a peak to its neighbours, and to the ratio of the other frequency."""
 _OF_CHANNELS = 0.75
-"""This quantile over channels: mains can be in some electrodes alone."""
+"""Quantile over channels, because mains can be in some electrodes only."""
 _SEGMENT_S = 4.0
 _MOST_CHANNELS = 64
-"""Mains reach all of them, so more would only take longer."""
+"""Number of channels that are enough to find mains."""
 
 
 def mains_of(signal: NDArray[np.float32], fs: float) -> float | None:
-    """50 or 60 Hz, whichever clearly stands out in a quarter of the channels (channel, time).
+    """50 or 60 Hz if it clearly stands out in a quarter of the channels (channel, time), or None.
 
-    None where neither does.
-
-    The spectrum is a median over segments: what a seizure does for some seconds does not count. A
-    peak is compared with 2 to 6 Hz on both sides, so a broad rhythm is none.
+    The spectrum is a median over segments, so that a seizure of some seconds does not count. A peak
+    is compared with 2 to 6 Hz on both sides, so that a broad rhythm does not count.
     """
     samples = round(_SEGMENT_S * fs)
     if fs / 2 <= max(KNOWN_HZ) + _FAR_HZ or signal.shape[1] < 3 * samples:
@@ -171,7 +169,7 @@ def mains_of(signal: NDArray[np.float32], fs: float) -> float | None:
 
 
 def _ratio(f: NDArray[np.float64], power: NDArray[np.float32], hz: float) -> NDArray[np.float64]:
-    """Power at a frequency over that of its neighbourhood, for each channel."""
+    """Ratio of the power at a frequency to that of its neighbourhood, for each channel."""
     distance = np.abs(f - hz)
     peak = power[:, distance <= _HALF_PEAK_HZ].max(axis=1)
     around = np.median(power[:, (distance >= _NEAR_HZ) & (distance <= _FAR_HZ)], axis=1)
@@ -181,9 +179,9 @@ def _ratio(f: NDArray[np.float64], power: NDArray[np.float32], hz: float) -> NDA
 def quality_flags(
     signal: NDArray[np.float32], missing: NDArray[np.bool_] | None, plan: QualityPlan
 ) -> list[tuple[Flag, ...]]:
-    """Flags of each channel.
+    """Quality flags of each channel.
 
-    signal : (channel, time) in µV, 0 where `missing` (samples that were not finite; None: none).
+    signal : (channel, time) in µV, 0 where `missing` (samples that were not finite, or None).
     """
     high, low = _extremes(signal, missing)
     flat = high - low < plan.flat_uv
@@ -203,7 +201,7 @@ def quality_flags(
 
 
 def stuck_share(signal: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Share of samples of each channel (channel, time) that stick to its own extremes."""
+    """Fraction of the samples of each channel (channel, time) that stick to its extremes."""
     a, b = signal[:, :-1], signal[:, 1:]
     return _stuck_share(a, b, signal.max(axis=1), signal.min(axis=1))
 
@@ -211,7 +209,7 @@ def stuck_share(signal: NDArray[np.float32]) -> NDArray[np.float64]:
 def _extremes(
     signal: NDArray[np.float32], missing: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Largest and smallest sample of each channel, over the samples that are there."""
+    """Largest and smallest sample of each channel, without missing samples."""
     if missing is None:
         return signal.max(axis=1), signal.min(axis=1)
     present = ~missing
@@ -227,7 +225,7 @@ def _stuck_share(
     high: NDArray[np.float32],
     low: NDArray[np.float32],
 ) -> NDArray[np.float64]:
-    """Share of samples at a channel's own extreme and equal to the sample after.
+    """Fraction of samples at a channel's extreme that equal the next sample.
 
     A clean signal touches its maximum once; an amplifier at its rail stays there.
     """
@@ -238,9 +236,9 @@ def _stuck_share(
 def _out_of_scale(
     steps: NDArray[np.float32], flat: NDArray[np.bool_], ratio: float
 ) -> NDArray[np.bool_]:
-    """Channels whose median step is `ratio` times above or below that of the median channel.
+    """Channels whose median step differs from that of the median channel by this ratio.
 
-    Steps between neighbouring samples, because a constant offset is not a scale.
+    Steps between neighbouring samples do not depend on a constant offset.
     """
     size = np.median(steps, axis=1)
     usable = ~flat & (size > 0)

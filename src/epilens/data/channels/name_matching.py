@@ -31,15 +31,14 @@ class NameMatcher:
         self._first: dict[str, str] = {}
 
     def match(self, recording: Recording, rows: list[AuditRow]) -> Recording:
-        """The recording with the names of earlier ones; a row says what was matched."""
+        """The recording with the names of earlier recordings; adds a row about renamed contacts."""
         first = self._first.setdefault(recording.patient, recording.run)
         names = self._names.setdefault(recording.patient, {})
         keys = _unique_keys(recording.channels)
-        own = set(recording.channels)
         renamed = {
             name: names[key]
             for name, key in keys.items()
-            if name not in names.values() and names.get(key, name) not in own
+            if name not in names.values() and names.get(key, name) not in recording.channels
         }
         new = [name for name, key in keys.items() if first != recording.run and key not in names]
         names.update({key: name for name, key in keys.items() if key not in names})
@@ -52,7 +51,7 @@ class NameMatcher:
 
 
 def _unique_keys(channels: Sequence[str]) -> dict[str, _Key]:
-    """Electrode and number of every channel that shares them with no other of its recording."""
+    """Electrode and number of every channel, without those that two channels share."""
     keys = {name: contacts_of_channel(name) for name in channels}
     times = Counter(keys.values())
     return {name: key for name, key in keys.items() if key and times[key] == 1}

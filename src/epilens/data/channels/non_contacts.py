@@ -1,8 +1,8 @@
 """Which channels of a recording are not implanted contacts, by their types and names.
 
-A single name says little: `F3` is scalp in one file and a strip in the next. So all names are used
-together: the midline or the usual names of several regions identify a scalp montage, consecutive
-numbers an electrode.
+`F3` is a scalp electrode in one file and a contact of a strip in another. Therefore all names are
+used together: names of the midline or of several regions identify a scalp montage, and consecutive
+numbers identify an implanted electrode.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _CLASSIC = {
     **{"FP": {1, 2}, "F": {3, 4, 7, 8}, "T": set(range(3, 9))},
     **{"C": {3, 4}, "P": {3, 4, 7, 8}, "O": {1, 2}},
 }
-"""Names of the 10-20 system."""
+"""Regions and numbers of the 10-20 system."""
 _DENSE = {
     **{"FP": {1, 2}, "AF": {3, 4, 7, 8}, "F": set(range(1, 11)), "FC": set(range(1, 7))},
     **{"FT": {7, 8, 9, 10}, "T": set(range(1, 11)), "C": set(range(1, 7))},
     **{"CP": set(range(1, 7)), "TP": {7, 8, 9, 10}, "P": set(range(1, 11))},
     **{"PO": {3, 4, 7, 8, 9, 10}, "O": {1, 2}, "A": {1, 2}, "M": {1, 2}},
 }
-"""Names of the 10-10 system, ears and mastoids."""
+"""Regions and numbers of the 10-10 system, ears and mastoids."""
 _CAP = ("AF", "FC", "CP", "PO")
 # No electrode begins there: reference and ground of recorders.
 _BEHIND_THE_EARS = {"TP": {9, 10}, "FT": {9, 10}}
@@ -33,9 +33,9 @@ _INPUTS = {"C", "CH"}
 """Names that recorders give to unnamed inputs."""
 _FIRST_INPUT, _GAP = 17, 8
 _SPARE = {"RQ"}
-"""Names of spare inputs, one or two of them."""
+"""Names of spare inputs, if there are one or two of them."""
 _SHAFT = 4
-"""Consecutive contacts that make an electrode."""
+"""Least number of consecutive contacts of an electrode."""
 
 BIDS_CONTACTS = ("ECOG", "SEEG")
 """Types of implanted contacts in channels.tsv; electrodes of a stimulator (DBS) are not ranked."""
@@ -62,10 +62,10 @@ ALONE = "is the only channel of its name, as unused inputs are, next to electrod
 
 
 def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
-    """Channels that are not contacts by MNE's type and by name, and why.
+    """The reason for each channel that is not a contact by its MNE type and its name.
 
-    A type that only implanted contacts have counts more than any name; where there is no type (as
-    in EDF), the names of all channels together decide.
+    A type that only implanted contacts have counts more than any name. Without types (as in EDF),
+    the names of all channels together decide.
     """
     kind_of = {name.strip(): kind for name, kind in zip(names, kinds, strict=True)}
     contacts = _by_name(kind_of)
@@ -82,7 +82,7 @@ def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]
 
 
 def _by_name(kind_of: Mapping[str, str]) -> list[str]:
-    """Channels of iEEG type, without those that are other inputs by their names.
+    """Channels of iEEG type, without those whose names are those of other inputs.
 
     kind_of : type of every channel, in the order of the file.
     """
@@ -95,7 +95,7 @@ def _by_name(kind_of: Mapping[str, str]) -> list[str]:
 
 
 def not_contacts(names: Collection[str]) -> dict[str, str]:
-    """Channels of a file that are not contacts, and why.
+    """The reason for each channel of a file that is not a contact by its name.
 
     Examples
     --------
@@ -133,10 +133,10 @@ def not_contacts(names: Collection[str]) -> dict[str, str]:
 
 
 def electrodes_called_like_inputs(names: Collection[str], others: Collection[str]) -> set[str]:
-    """Which of `names` (BP, DC, LEG, ... with a number) are an electrode of the file all the same.
+    """Which of `names` (BP, DC, LEG, ... with a number) are contacts of an electrode after all.
 
-    Where four or more follow each other from 1 on, and are spelt as the contacts of the other
-    electrodes are: recorders write their own inputs in their own way (`POL DC01` next to `EEG A1`).
+    They are if four or more have consecutive numbers from 1 and the spelling of the other contacts:
+    recorders spell their own inputs differently (`POL DC01` next to `EEG A1`).
 
     Examples
     --------
@@ -159,7 +159,7 @@ def electrodes_called_like_inputs(names: Collection[str], others: Collection[str
 
 
 def _spelling(name: str) -> tuple[str, bool]:
-    """What stands around a contact's name, and whether its number has a zero in front."""
+    """Prefix and suffix of a contact's name, and whether its number has a leading zero."""
     plain = plain_name(name)
     return name.replace(plain, "").upper(), bool(re.search(r"(?<!\d)0\d+$", plain))
 
@@ -169,7 +169,7 @@ def _upper_sides(name: str) -> list[str]:
 
 
 def _sides(name: str) -> tuple[Contact, ...]:
-    """Contacts of a channel; of a pair from two regions (`Fp1-F7`, `Fz-Cz`) each by itself."""
+    """Contacts of a channel, also of a pair from two regions (`Fp1-F7`, `Fz-Cz`)."""
     parsed = [(side, parse_contact(side)) for side in _upper_sides(name)]
     if len(parsed) == 2 and all(contact or side in _MIDLINE for side, contact in parsed):
         return tuple(contact for _, contact in parsed if contact)
@@ -177,7 +177,7 @@ def _sides(name: str) -> tuple[Contact, ...]:
 
 
 def _is_scalp(shaft: str, groups: dict[str, set[int]], midline: Collection[str]) -> bool:
-    """Whether the names of one region are those of a scalp montage, and not of an electrode."""
+    """Whether the names of one region belong to a scalp montage and not to an electrode."""
     numbers = groups[shaft]
     if not numbers <= _DENSE.get(shaft, set()):
         return False
@@ -206,7 +206,7 @@ def _longest_run(numbers: Iterable[int]) -> int:
 
 
 def _unused(shaft: str, numbers: Collection[int]) -> set[int]:
-    """Numbers of inputs that continue no electrode: large ones, from the first large gap on."""
+    """Numbers of unused inputs: large ones after the first large gap."""
     if shaft in _SPARE and len(numbers) < 3:
         return set(numbers)
     ordered = [0, *sorted(numbers)] if shaft in _INPUTS else []

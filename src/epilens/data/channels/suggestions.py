@@ -1,7 +1,7 @@
-"""`suggest_channels`: which channels look bad, from the signal alone; a person decides.
+"""`suggest_channels` lists channels that look bad in the signal; a person decides.
 
-Contacts that take part in a seizure become large and fast too, so being larger, rougher or full of
-mains must be true in most of the recording, and only against the other channels of the same moment.
+Contacts that take part in a seizure become large and fast too. Therefore a channel must be larger,
+rougher or have more mains than the other channels at the same time, in most of the recording.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _WORDS: Mapping[What, str] = {
 
 @dataclass(frozen=True)
 class ChannelSuggestion:
-    """One reason to look at a channel."""
+    """A reason to look at a channel."""
 
     channel: str
     what: What
     amount: float
-    """A share of time or power, or times the median channel: `words` says which."""
+    """Fraction of time or power, or ratio to the median channel; `words` says which."""
 
     @property
     def words(self) -> str:
-        """The reason, with its amount."""
+        """The reason with its amount as text."""
         return _WORDS[self.what].format(self.amount)
 
 
@@ -91,7 +91,7 @@ def _stretches(source: ContactSignals, tick: Progress) -> Iterator[NDArray[np.fl
 
 
 def _reasons(parts: list[Stretch], plan: QualityPlan) -> dict[What, tuple[Any, Floats]]:
-    """For every reason, which channels have it and how much."""
+    """For every reason, which channels have it and its amount for each channel."""
     whole = Summary.of(parts)
     dead = whole.flat >= 0.5
     large, small, rough = whole.large, whole.small, whole.rough

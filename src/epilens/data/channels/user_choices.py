@@ -1,4 +1,4 @@
-"""Channels that the user excludes, and why."""
+"""Channels that the user excludes, with a reason, or keeps whatever the checks say."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _WORDS = {choice: choice for choice in CHOICES} | {
     "small": "unusually small",
     "rough": "fast noise",
 }
-"""What outputs say of a reason of a table: those of a review. Another text may contain a name."""
+"""Words for the reasons of a review; any other text could name a person."""
 
 
 def with_reasons(exclude: Exclusions) -> Mapping[str, str]:
-    """Excluded channels and reasons; empty where none was given."""
+    """Excluded channels with their reasons, which are empty if the user gave none."""
     return exclude if isinstance(exclude, Mapping) else dict.fromkeys(exclude, "")
 
 
 def exclusion(reason: str) -> Note:
-    """Why the user excluded a channel, in words of our own.
+    """The reason why the user excluded a channel, in our own words.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def exclusion(reason: str) -> Note:
 
 
 def excluded_channels(exclude: Mapping[str, str], channels: Sequence[str]) -> dict[str, Note]:
-    """Channels that the user excludes, by names as they are written or said, and why."""
+    """The reason for each channel that the user excludes by its name, full or short."""
     return {
         channel: exclusion(reason)
         for name, reason in exclude.items()
@@ -77,7 +77,7 @@ def list_exclusions(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def kept_of(patient: str, keep: Iterable[str]) -> tuple[str, ...]:
-    """Names of a patient's contacts among entries `PATIENT:CHANNEL`, which the user keeps.
+    """Names of a patient's contacts among the entries `PATIENT:CHANNEL` that the user keeps.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _code(who: str) -> str:
 
 
 def check_kept(keep: Collection[str], patients: Iterable[Patient]) -> None:
-    """Refuse an entry whose patient or channel does not exist: it was meant to change something."""
+    """Refuse an entry whose patient or channel does not exist."""
     channels = {_code(patient.name): patient.channels for patient in patients}
     for entry in keep:
         who, colon, name = entry.partition(":")
@@ -108,7 +108,7 @@ def check_kept(keep: Collection[str], patients: Iterable[Patient]) -> None:
 def check_meant(
     option: str, names: Iterable[str], channels: Sequence[str], whose: str = "the recordings"
 ) -> None:
-    """Refuse a name that no channel has: it was meant to change something."""
+    """Refuse a name that no channel has, because the user expects an effect."""
     for name in names:
         if not meant_channels([name], channels):
             by_capitals = {channel.upper(): channel for channel in channels}

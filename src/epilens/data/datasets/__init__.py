@@ -1,4 +1,4 @@
-"""Datasets, one row per file: who is included, where the onset and the EZ are written."""
+"""Datasets, one per file: who is included, and where the onset and the EZ are written."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ class Dataset:
     version: str
     licence: str
     who: str
-    """In words: which patients are included."""
+    """Which patients are included, as text for people."""
     onset: str
-    """In words: where the onset is written."""
+    """Where the onset is written, as text for people."""
     ez: str
-    """In words: where the EZ is written."""
+    """Where the EZ is written, as text for people."""
     labels: tuple[LabelSource, ...]
-    """Asked in this order; the first that knows a patient decides."""
+    """Label sources in their order; the first that states a zone of a patient decides."""
     zone: Choice = "either"
     """Which zone is the EZ, unless the plan chooses another (`cohort.ez`)."""
     reason_to_exclude: Callable[[str, Participant], str | Reason] = everyone
-    """Patient and row of participants.tsv → why not, or empty text; not for outcomes."""
+    """Function of a patient and its row of participants.tsv; empty text: included."""
     outcomes: tuple[str, ...] = ()
-    """Outcomes that are included, unless the plan names others; empty: whatever it was."""
+    """Outcomes that are included, unless the plan names others; empty: all outcomes."""
     simulated: bool = False
-    """Nobody was recorded: everything that is made from it says so."""
+    """Whether the patients are simulated, which all results state."""
     center: str = ""
-    """Name of the center; empty: the `center` or `site` of the participant, else the dataset's."""
+    """Name of the center; empty: `center` or `site` of the participant, else the dataset's name."""
     centers: tuple[tuple[str, str], ...] = ()
-    """Start of a patient's name and its center, where a dataset has several."""
+    """Prefix of patients' names and their center, for a dataset with several centers."""
     accession: str = ""
     """OpenNeuro accession, by which a tree of this dataset is recognised."""
     shared: tuple[str, ...] = ()
-    """Files that a download of some patients needs in addition to the tables at the top."""
+    """Files that a download of some patients needs in addition to the top-level tables."""
     generated_by: str = ""
     """Name in `GeneratedBy`, by which a tree of this dataset is recognised."""
     note: str | Reason = ""
-    """What everyone who sees numbers from this dataset should know."""
+    """A note for everyone who sees numbers from this dataset."""
     ictal_task: str = r"(?<!inter)(?<!pre)(?<!post)(?<!non)ictal|seizure|sz"
     """Pattern of the `task` of seizure runs."""
 
     def why_not(
         self, patient: str, participant: Participant, outcomes: Sequence[str] = ()
     ) -> Reason | None:
-        """Why a patient is not in the cohort, or None; `outcomes` replace the row's own."""
+        """Why a patient is excluded, or None; `outcomes` replaces that of the dataset."""
         why = self.reason_to_exclude(patient, participant)
         if not why:
             return reason_of_outcome(participant, outcomes or self.outcomes)
         return Note(why) if isinstance(why, str) else why
 
     def center_of(self, patient: str) -> str:
-        """The patient's center by this row, or empty text."""
+        """The center of a patient if the dataset states it, or empty text."""
         starts = (center for start, center in self.centers if patient.startswith(start))
         return next(starts, self.center)
 
@@ -77,7 +77,7 @@ class Dataset:
         return re.search(self.ictal_task, task.lower()) is not None
 
     def recognises(self, description: Mapping[str, Any]) -> bool:
-        """Whether a tree with this dataset_description.json is this dataset."""
+        """Whether this dataset has the given dataset_description.json."""
         if self.accession and self.accession in str(description.get("DatasetDOI", "")):
             return True
         makers = description.get("GeneratedBy") or []
@@ -90,6 +90,6 @@ DATASETS: Registry[Dataset] = Registry("epilens.data.datasets", "dataset", "epil
 
 
 def recognise(description: Mapping[str, Any]) -> Dataset:
-    """The row that recognises a tree, or `local`."""
+    """The dataset with this dataset_description.json, or `local`."""
     rows = (row for row in DATASETS.values() if row.recognises(description))
     return next(rows, DATASETS["local"])

@@ -20,7 +20,7 @@ COLUMNS = LabelColumns(
     )
 )
 TABLES = (COLUMNS, WORDS)
-"""Whatever channels.tsv and electrodes.tsv say."""
+"""Label sources for any dataset: columns of channels.tsv and electrodes.tsv, and words."""
 EZ = (
     "a column (is_ez, soz, seizure_zone, resected, resection, rz, cavity, ablated, …) of "
     "channels.tsv or electrodes.tsv, words in status_description, the onset contacts that events "

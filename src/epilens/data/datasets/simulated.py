@@ -6,7 +6,7 @@ from epilens.data.labels import ClinicalSheet
 
 SHEET = "sourcedata/clinical_data_summary.xlsx"
 GENERATOR, VERSION = "EpiLENS simulation", "2"
-"""Who wrote a tree; the version changes when the same seed gives other patients."""
+"""Generator of a dataset; its version changes when a seed gives other patients."""
 
 ENTRIES = (
     Dataset(

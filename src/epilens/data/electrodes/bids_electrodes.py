@@ -22,34 +22,34 @@ from epilens.data.sidecars import BidsFile, BidsTree, space_of
 from epilens.data.tables import read_table
 
 _PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
-"""Templates first: region names need one."""
+"""Patterns of preferred coordinate systems: templates first, which region names need."""
 
 
 @dataclass(frozen=True)
 class RunElectrodes:
-    """One electrodes.tsv; names are those of channels.tsv where they mean the same contact."""
+    """One electrodes.tsv, with contacts spelt as in channels.tsv."""
 
     table: pd.DataFrame
     fields: dict[str, Any]
-    """electrodes.json, which explains the columns."""
+    """Fields of electrodes.json, which explain columns."""
     positions: Positions
 
 
 class BidsElectrodes:
-    """The electrodes.tsv files of a tree, each read once; notes are added to the audit's `rows`."""
+    """The electrodes.tsv files of a dataset, each read once; adds notes to the audit's `rows`."""
 
     def __init__(self, tree: BidsTree, rows: list[AuditRow]):
         self._tree, self._rows = tree, rows
         self._read: dict[Path, RunElectrodes | None] = {}
 
     def of_run(self, run: BidsFile, patient: str, names: Collection[str]) -> RunElectrodes | None:
-        """The table that applies to a run, or None; one that cannot be read is a note."""
+        """The table that applies to a run, or None; an unreadable table becomes a note."""
         paths = self._tree.sidecars(run, "electrodes", ".tsv")
         if not paths:
             return None
         nearest = paths[-1]
         if nearest not in self._read:
-            spaces = [path for path in paths if _bare(path) == _bare(nearest)]
+            spaces = [path for path in paths if _without_space(path) == _without_space(nearest)]
             try:
                 self._read[nearest] = self._preferred(run, spaces, patient, names)
             except DataError as error:
@@ -61,7 +61,7 @@ class BidsElectrodes:
     def _preferred(
         self, run: BidsFile, paths: list[Path], patient: str, names: Collection[str]
     ) -> RunElectrodes:
-        """The table of the best coordinate system in which contacts have positions."""
+        """The table with positions that has the best coordinate system."""
         ordered = sorted(paths, key=lambda path: _preference(space_of(path)))
         tables: list[tuple[Path, RunElectrodes, list[AuditRow]]] = []
         for path in ordered:
@@ -81,18 +81,18 @@ class BidsElectrodes:
     ) -> tuple[RunElectrodes, list[AuditRow]]:
         table = read_table(path)
         if "name" in table:
-            table = table.assign(name=names_in(list(table["name"]), names))
+            table = table.assign(name=as_in_channels(list(table["name"]), names))
         coordsystem = self._tree.fields(run, "coordsystem", space_of(path))
         positions, rows = read_positions(table, coordsystem, patient)
         return RunElectrodes(table, self._tree.fields(run, "electrodes"), positions), rows
 
 
-def names_in(names: list[str], channels: Collection[str]) -> list[str]:
-    """Names of electrodes.tsv as channels.tsv spells them (`C01` for `C1`), where that is clear.
+def as_in_channels(names: list[str], channels: Collection[str]) -> list[str]:
+    """Names of electrodes.tsv spelt as in channels.tsv (`C1` for `C01`), if that is clear.
 
     Examples
     --------
-    >>> names_in(["C01", "C2", "X"], ["C1", "C2"])
+    >>> as_in_channels(["C01", "C2", "X"], ["C1", "C2"])
     ['C1', 'C2', 'X']
     """
     free, unknown = set(channels) - set(names), set(names) - set(channels)
@@ -109,13 +109,13 @@ def names_in(names: list[str], channels: Collection[str]) -> list[str]:
     return [respelled.get(name, name) for name in names]
 
 
-def _bare(path: Path) -> tuple[Path, frozenset[tuple[str, str]]]:
-    """Folder and entities without the space: equal for one table in several spaces."""
+def _without_space(path: Path) -> tuple[Path, frozenset[tuple[str, str]]]:
+    """Folder and entities without `space`, which tables in several spaces have in common."""
     file = BidsFile.of(path)
     entities = frozenset() if file is None else file.entities
     return path.parent, frozenset(pair for pair in entities if pair[0] != "space")
 
 
 def _preference(space: str) -> int:
-    places = (i for i, p in enumerate(_PREFERRED) if re.match(p, space, re.IGNORECASE))
-    return next(places, len(_PREFERRED))
+    ranks = (i for i, p in enumerate(_PREFERRED) if re.match(p, space, re.IGNORECASE))
+    return next(ranks, len(_PREFERRED))

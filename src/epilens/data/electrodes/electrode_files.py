@@ -43,9 +43,9 @@ class ElectrodeTable:
 
 
 def read_electrode_file(path: Path, space: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Names and positions in RAS axes, and what BIDS would write into coordsystem.json.
+    """Names and positions in RAS axes, and fields as in coordsystem.json of BIDS.
 
-    space : that the user gives, `LPS` and `RAS` included; empty: what the file says.
+    space : the user's coordinate system, `LPS` or `RAS` too; empty: that of the file.
     """
     if not path.exists():
         raise DataError(f"{path}: expected a table of electrodes, found nothing. Check the path.")
@@ -66,7 +66,7 @@ def read_electrode_file(path: Path, space: str) -> tuple[pd.DataFrame, dict[str,
 
 
 def in_ras(table: pd.DataFrame, axes: str) -> pd.DataFrame:
-    """Turn positions of other axes into RAS; a cell that is not a number stays unknown.
+    """Convert positions to RAS axes; a cell that is not a number becomes NaN.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _table(names: Sequence[str], xyz: Floats) -> pd.DataFrame:
 
 
 def _read_markups(path: Path, space: str) -> ElectrodeTable:
-    """3D Slicer's .mrk.json: points of all lists that have a label and a defined position."""
+    """Read 3D Slicer's .mrk.json: all points with a defined position."""
     lists = read_json(path).get("markups")
     if not isinstance(lists, list) or not all(isinstance(markup, dict) for markup in lists):
         raise DataError(
@@ -122,7 +122,7 @@ def _is_defined(point: Any) -> bool:
 
 
 def _stated_axes(path: Path, text: str) -> str:
-    """Axes by the word or the number that 3D Slicer writes; others, such as voxels, are refused."""
+    """Axes for the word or number that 3D Slicer writes; refuses others, such as voxels."""
     axes = {"0": "RAS", "1": "LPS"}.get(text.strip(), text.strip().upper())
     if axes not in ("RAS", "LPS"):
         raise DataError(
@@ -136,7 +136,7 @@ _FCSV_COLUMNS = "id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc,associatednodeid"
 
 
 def _read_fcsv(path: Path, space: str) -> ElectrodeTable:
-    """3D Slicer's .fcsv: a header of comments states axes and columns."""
+    """Read 3D Slicer's .fcsv, whose comments state axes and columns."""
     lines = read_text(path).splitlines()
     comments = (line.lstrip("# ").lower().partition("=") for line in lines if line[:1] == "#")
     header = {key.strip(): value.strip() for key, _, value in comments}
@@ -151,19 +151,19 @@ def _read_fcsv(path: Path, space: str) -> ElectrodeTable:
             f"{path}: expected columns label, x, y, z, found others. Save the points from 3D "
             "Slicer again."
         )
-    places = [columns.index(name) for name in ("label", "x", "y", "z")]
+    indices = [columns.index(name) for name in ("label", "x", "y", "z")]
     rows = [line.split(",") for line in lines if line.strip() and not line.startswith("#")]
-    cells = [[row[place].strip() for place in places] for row in rows if len(row) > max(places)]
+    cells = [[row[i].strip() for i in indices] for row in rows if len(row) > max(indices)]
     table = pd.DataFrame(cells, columns=["name", "x", "y", "z"], dtype=str)
     return ElectrodeTable(table, _stated_axes(path, header["coordinatesystem"]), unit="mm")
 
 
 _IELVIS_SPACES = {".lepto": "tkras", ".pial": "tkras", ".ct": "tkras", ".fsaverage": "fsaverage"}
-"""Coordinate systems of iELVis' files; inflated surfaces (.INF) and voxels are none of a brain."""
+"""Coordinate systems of iELVis' files, without inflated surfaces (.INF) and voxels."""
 
 
 def _read_ielvis(path: Path, space: str) -> ElectrodeTable:
-    """Positions of iELVis and the names next to them, line by line."""
+    """Read positions of iELVis, and their names from the file .electrodeNames next to them."""
     if path.suffix.lower() == ".electrodenames":
         path = path.with_suffix(".LEPTO")
     names_file = path.with_suffix(".electrodeNames")
@@ -186,7 +186,7 @@ def _read_ielvis(path: Path, space: str) -> ElectrodeTable:
 
 
 def _read_brainstorm(path: Path, space: str) -> ElectrodeTable:
-    """Brainstorm's channel.mat: positions in metres in the head system SCS."""
+    """Read Brainstorm's channel.mat, which has metres in the head system SCS."""
     from scipy.io import loadmat
 
     check_regular(path, "the table of electrodes")
@@ -205,7 +205,7 @@ def _read_brainstorm(path: Path, space: str) -> ElectrodeTable:
 
 
 def _read_delimited(path: Path, space: str) -> ElectrodeTable:
-    """A table with a header, or lines of a name and three numbers."""
+    """Read a table with a header, or lines of a name and three numbers."""
     first = next((line for line in read_text(path).splitlines() if line.strip()), "")
     cells = re.split(r"[\t,; ]+", first.strip())
     if len(cells) >= 4 and (_all_numbers(cells[1:4]) or _all_numbers(cells[:3])):
@@ -229,7 +229,7 @@ def _read_delimited(path: Path, space: str) -> ElectrodeTable:
 
 
 def _read_without_header(path: Path, space: str) -> ElectrodeTable:
-    """Brainstorm's text exports: `A1 x y z` or `x y z A1` in mm; the user says in which system."""
+    """Read Brainstorm's text exports in mm, `A1 x y z` or `x y z A1`; the user gives `space`."""
     if not space:
         raise DataError(
             f"{path}: expected to know the coordinate system of a table without a header, found "
@@ -249,7 +249,7 @@ _NUMBER_COLUMNS = ("contact", "number", "contact_number", "elec_number")
 
 
 def _names_in(table: pd.DataFrame) -> list[str] | None:
-    """Names of contacts: one column, or the electrode and the number of the contact on it."""
+    """Names of contacts, from one column or from those of electrode and contact number."""
     names, shafts, numbers = (
         next((table[name].tolist() for name in columns if name in table), None)
         for columns in (_NAME_COLUMNS, _SHAFT_COLUMNS, _NUMBER_COLUMNS)
@@ -264,7 +264,7 @@ _SPACE_WORDS = {"mni": "MNI152", "fsaverage": "fsaverage", "tkras": "tkras", "na
 
 
 def _chosen_columns(table: pd.DataFrame, space: str) -> tuple[str, dict[str, str]] | None:
-    """Word and columns, by axis, of the coordinate system to use; None where it is not clear."""
+    """Word of the coordinate system to use, and its columns by axis; None if it is not clear."""
     groups: dict[str, dict[str, str]] = {}
     for column in table.columns:
         words = [word for word in re.split(r"[^a-z0-9]+", column) if word not in ("", "mm")]
@@ -292,4 +292,4 @@ _READERS = {
     **{".json": _read_markups, ".fcsv": _read_fcsv, ".mat": _read_brainstorm},
     **dict.fromkeys((*_IELVIS_SPACES, ".electrodenames"), _read_ielvis),
 }
-"""By the end of a file's name; any other file is a table."""
+"""Reader of each suffix; any other file is read as a table."""

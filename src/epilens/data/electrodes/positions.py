@@ -1,7 +1,4 @@
-"""Contact positions in mm, from electrodes.tsv and coordsystem.json or an object's own montage.
-
-Of several electrodes.tsv of a run, one is used: that of the best coordinate system.
-"""
+"""Contact positions in mm, from a table of electrodes or the montage of an open recording."""
 
 from __future__ import annotations
 
@@ -37,9 +34,9 @@ _HEAD_MM = 500.0
 _FAR_MM = 10_000.0
 # Contacts that are farther away have no position in any unit.
 _TINY_MM, _SEVERAL = 1.0, 4
-"""Several contacts that are all closer than this are given in metres."""
+"""If several contacts are all closer than this, their positions are in metres."""
 _CLOSE_MM = 1.0
-"""No electrode has contacts that are closer."""
+"""Smallest plausible distance of neighbouring contacts."""
 _EMPTY = ("", "n/a", "nan", "none")
 
 Point = tuple[float, float, float]
@@ -47,19 +44,19 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Positions:
-    """Position of each contact that has one, in mm, and the name of the space."""
+    """Known positions of contacts in mm, and the name of their coordinate system."""
 
     mm: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     space: str = ""
 
     def merged(self, other: Positions) -> Positions:
-        """Both; contacts that are already known stay."""
+        """These positions, and those of `other` for contacts that are not known here."""
         return Positions(other.mm | self.mm, self.space or other.space)
 
     def of(self, names: Sequence[str], respelled: bool = False) -> Positions:
-        """Positions of these channels only; a pair lies in the middle between its contacts.
+        """Positions of these channels only; a bipolar pair lies between its contacts.
 
-        respelled : names that mean the same contact count as well (`A1` for `EEG A 01-Ref`).
+        respelled : also use names that mean the same contact (`A1` for `EEG A 01-Ref`).
         """
         mm = {name: self.mm.get(name) for name in names}
         if others := [n for n, at in mm.items() if at is None and (respelled or "-" in n)]:
@@ -72,7 +69,7 @@ class Positions:
 
 
 def _middle(name: str, by_contact: Mapping[Contact | None, Point]) -> Point | None:
-    """Between the two contacts of a bipolar channel; None where it is none, or one is unknown."""
+    """The middle of the two contacts of a bipolar channel; None for any other channel."""
     ends = [by_contact.get(contact) for contact in contacts_of_channel(name)]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:
         return None
@@ -83,7 +80,7 @@ def _middle(name: str, by_contact: Mapping[Contact | None, Point]) -> Point | No
 def read_positions(
     table: pd.DataFrame, coordsystem: dict[str, Any], patient: str
 ) -> tuple[Positions, list[AuditRow]]:
-    """Positions in mm; a unit that would make an impossible head is noted and not applied."""
+    """Positions in mm; a unit that implies an impossible head is noted and not applied."""
     if not {"name", "x", "y", "z"} <= set(table.columns):
         text = "electrodes.tsv has no columns name, x, y, z; contacts have no positions"
         return Positions(), [noted_row("patient", text, "positions", (patient,))]
@@ -91,7 +88,7 @@ def read_positions(
     far = {name for name, at in xyz.items() if np.abs(at).max() > _FAR_MM}
     xyz = {name: at for name, at in xyz.items() if name not in far}
     unit = str(coordsystem.get("iEEGCoordinateUnits", "")).lower()
-    if _are_one_place(xyz, unit):
+    if _all_at_one_position(xyz, unit):
         text = "the positions of all contacts are the same within 1 mm, so contacts have none"
         return Positions(), [noted_row("patient", text, "positions", (patient,))]
     scale, notes = _scale(xyz, unit)
@@ -110,8 +107,8 @@ def read_positions(
     return Positions(mm, space), [AuditRow.of("patient", n, (patient,), "noted") for n in notes]
 
 
-def _are_one_place(xyz: Mapping[str, Point], unit: str) -> bool:
-    """Whether all contacts are at one place in the stated unit, and cannot be in metres."""
+def _all_at_one_position(xyz: Mapping[str, Point], unit: str) -> bool:
+    """Whether all contacts have one position in the stated unit, and cannot be in metres."""
     if len(xyz) < _SEVERAL:
         return False
     largest, spread = np.abs([*xyz.values()]).max(), np.ptp([*xyz.values()], axis=0).max()
@@ -121,7 +118,7 @@ def _are_one_place(xyz: Mapping[str, Point], unit: str) -> bool:
 
 
 def _scale(xyz: Mapping[str, Point], unit: str) -> tuple[float, list[Note]]:
-    """Millimetres of the stated unit, unless the values contradict it."""
+    """Factor from the stated unit to mm; the values can contradict the unit, which is noted."""
     scale = _MM.get(unit, 1.0)
     if scale * np.abs([*xyz.values(), (0.0, 0.0, 0.0)]).max() > _HEAD_MM:
         stated = unit if unit in _MM else "an unknown unit" if unit else "no unit"
@@ -140,7 +137,7 @@ def _scale(xyz: Mapping[str, Point], unit: str) -> tuple[float, list[Note]]:
 
 
 def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
-    """Coordinates by name, and contacts that have several: those are in neither place."""
+    """Coordinates by name, and contacts with several positions, which get none."""
     xyz: dict[str, Point] = {}
     by_contact: dict[str, set[Point]] = {}
     for row in table.to_dict("records"):
@@ -155,7 +152,7 @@ def _coordinates(table: pd.DataFrame) -> tuple[dict[str, Point], set[str]]:
 
 
 def _unreadable(table: pd.DataFrame) -> list[str]:
-    """That coordinates are texts; cells without a value are not coordinates."""
+    """A note if coordinates are neither numbers nor empty."""
     rows = table[["x", "y", "z"]].astype(str)
     texts = rows.map(lambda cell: cell.strip().lower() not in _EMPTY and as_number(cell) is None)
     count = int(texts.any(axis=1).sum())
@@ -164,7 +161,7 @@ def _unreadable(table: pd.DataFrame) -> list[str]:
 
 
 def _too_close(mm: Mapping[str, Point]) -> list[str]:
-    """That neighbours of an electrode are too close: the unit is not the stated one."""
+    """A note if neighbouring contacts are so close that the unit must be wrong."""
     at = {contact: point for name, point in mm.items() if (contact := parse_contact(name))}
     nexts = ((contact, Contact(contact.shaft, contact.number + 1)) for contact in at)
     apart = [np.linalg.norm(np.subtract(at[a], at[b])) for a, b in nexts if b in at]
@@ -182,11 +179,11 @@ _SPACES = re.compile(
     r"other|unknown|head|mri|mri_voxel|ras|tkras",
     re.IGNORECASE,
 )
-"""Names that BIDS and MNE have for coordinate systems."""
+"""Names of coordinate systems in BIDS and MNE."""
 
 
 def known_space(text: str) -> str:
-    """A coordinate system that BIDS or MNE knows; `Other` for somebody's own words.
+    """The name of a coordinate system if BIDS or MNE knows it; else `Other`.
 
     Examples
     --------
@@ -198,14 +195,14 @@ def known_space(text: str) -> str:
 
 
 def read_electrodes(path: Path, space: str, patient: str) -> tuple[Positions, list[AuditRow]]:
-    """Positions of a file of BIDS or of another tool, in RAS axes."""
+    """Read positions from a file of BIDS or of another tool, in RAS axes."""
     return read_positions(*read_electrode_file(path, space), patient)
 
 
 def place_contacts(
     recordings: Sequence[Recording], path: Path, space: str
 ) -> tuple[tuple[Recording, ...], list[AuditRow]]:
-    """The recordings with the positions of a table; names may be spelt differently."""
+    """Add the positions of a file to recordings; names may be spelt differently."""
     positions, rows = read_electrodes(path, space, recordings[0].patient)
     if not positions.mm and rows:
         raise DataError(
@@ -225,7 +222,7 @@ def place_contacts(
 
 
 def montage_positions(raw: BaseRaw) -> Positions:
-    """Positions of a recording's own montage."""
+    """Positions in the montage of an open recording."""
     montage = raw.get_montage()
     if montage is None:
         return Positions()

@@ -1,4 +1,4 @@
-"""Onset zone, resection and EZ of a patient, from the dataset's label sources in their order."""
+"""Combine the label sources of a dataset into onset zone, resection and EZ of a patient."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from epilens.core.errors import DataError, Reason
 from epilens.data.audit import AuditRow, Note, noted_row
 from epilens.data.datasets import Dataset
 from epilens.data.labels.sources import LabelTable
-from epilens.data.labels.zones import Choice, PatientTables, Reader, Zones
+from epilens.data.labels.zones import Choice, LabelReader, PatientTables, Zones
 from epilens.data.sidecars import BidsTree
 from epilens.plan import Plan
 
 
 class PatientZones:
-    """The label sources of a tree, opened once; notes go to the audit's `rows`.
+    """The label sources of a dataset, opened once; adds notes to the audit's `rows`.
 
-    everyone : labels that cannot be read are only noted.
+    everyone : labels that cannot be read are noted and do not exclude the patient.
     """
 
     def __init__(
@@ -30,8 +30,8 @@ class PatientZones:
         self._unread: list[Reason] = []
 
     @cached_property
-    def _readers(self) -> list[Reader]:
-        """Opened label sources; those that cannot be opened are reported if labels are missing."""
+    def _readers(self) -> list[LabelReader]:
+        """Opened label sources; unreadable ones are reported only if labels are missing."""
         table = [LabelTable(Path(path))] if (path := self._plan.cohort.labels) else []
         if table and not self._everyone:
             self._note_strangers(table[0])
@@ -41,19 +41,19 @@ class PatientZones:
             try:
                 readers.append(source.open(self._tree.root))
             except DataError as error:
-                # Where a table of the user lies is not for others to know.
-                own = isinstance(source, LabelTable)
+                # The message about a table of the user contains its path, which is private.
+                private = isinstance(source, LabelTable)
                 unread = Note("the label table could not be read", "file-unreadable")
-                self._unread.append(unread if own else error.reason)
+                self._unread.append(unread if private else error.reason)
         return readers
 
     def of(self, tables: PatientTables, onset: frozenset[str] | None) -> Zones:
-        """Onset zone and resection as far as they are known, and the EZ that was chosen of them.
+        """Onset zone and resection if they are known, and the EZ that was chosen from them.
 
         Each zone comes from the first source that states it. The EZ is chosen from the zones by
-        the plan, else by the dataset's entry; a source that names channels EZ outright decides, and
-        later sources do not change the entry's choice. `onset` are contacts in which the seizures
-        began, as events name them.
+        the plan, else by the dataset. If a source labels channels as EZ itself, that decides, and
+        later sources do not change it. `onset` are contacts in which the seizures began, by their
+        events.
         """
         zones, ez = Zones(), None
         choice = "" if self._plan.cohort.labels else self._plan.cohort.ez
@@ -71,12 +71,12 @@ class PatientZones:
             zones = zones.completed(labels.zones)
             if not outright:
                 self.rows += labels.rows
-                ez = None if choice else zones.chosen(self._rule)
+                ez = None if choice else zones.chosen(self._dataset_choice)
         zones = replace(zones, onset=onset)
         if onset and not zones.soz:
             zones = self._with_onset_contacts(tables.patient, zones)
             if zones.ez is None and not self._plan.cohort.labels:
-                chosen = zones.chosen(self._rule)
+                chosen = zones.chosen(self._dataset_choice)
                 ez = chosen if ez is None else ez | (chosen or ez)
         if choice:
             ez = zones.chosen(choice)
@@ -84,7 +84,7 @@ class PatientZones:
         return replace(zones, ez=ez)
 
     def _with_onset_contacts(self, patient: str, zones: Zones) -> Zones:
-        """The contacts that events name are the onset zone where no label states another."""
+        """Use the contacts that events name as the onset zone, because no label states one."""
         stated = "no label states" if zones.soz is None else "no channel is labelled as"
         text = (
             f"{stated} the onset zone; the {len(zones.onset or ())} contacts in which its seizures "
@@ -94,15 +94,15 @@ class PatientZones:
         return replace(zones, soz=zones.onset)
 
     @property
-    def _rule(self) -> Choice:
-        """The dataset's own choice; a table of the user says itself what is EZ."""
+    def _dataset_choice(self) -> Choice:
+        """The dataset's choice of the EZ; a table of the user needs none."""
         return "either" if self._plan.cohort.labels else self._dataset.zone
 
     def _note_choice(self, patient: str, zones: Zones, ez: frozenset[str] | None) -> None:
         if ez is None and zones.chosen("either") is not None:
-            has = [name for name in ("soz", "resected", "ez") if getattr(zones, name) is not None]
+            known = [name for name in ("soz", "resected", "ez") if getattr(zones, name) is not None]
             wanted = self._plan.cohort.ez
-            text = f"cohort.ez is {wanted!r}, but its labels state only {', '.join(has)}"
+            text = f"cohort.ez is {wanted!r}, but its labels state only {', '.join(known)}"
             self.rows.append(noted_row("label", text, "label", (patient,)))
 
     def _note_strangers(self, table: LabelTable) -> None:
@@ -112,7 +112,7 @@ class PatientZones:
             self.rows.append(noted_row("label", text, "label"))
 
     def note_unlabelled(self, patients: Collection[str]) -> None:
-        """Rows for patients without an EZ label, and for label sources that could not be read."""
+        """Add rows for patients without an EZ label and for unreadable label sources."""
         if not patients:
             return
         for reason in dict.fromkeys(self._unread):

@@ -1,9 +1,8 @@
-"""Where the EZ is written: words in status_description, a column, a CSV, or a clinical sheet.
+"""Label sources: words in status_description, columns, a CSV of the user, or a clinical sheet.
 
-A label source is opened once per dataset and then asked for each patient. It answers with the
-zones that it knows (onset zone, resection, or a column for the EZ itself), or with None when it
-knows nothing about the patient: then the next source is asked. The plan, or else the dataset's
-entry, states which zone is the EZ.
+A source is opened once per dataset and then used for each patient. It returns the zones that it
+states (onset zone, resection, or the EZ itself), or None if it states nothing about the patient;
+then the next source is used. The plan, or else the dataset, says which zone is the EZ.
 """
 
 from __future__ import annotations
@@ -26,14 +25,21 @@ from epilens.data.channels.contacts import (
     negation_in,
     shaft_names,
 )
-from epilens.data.labels.zones import Labels, PatientTables, Reader, Zones, column_word, zone_of
+from epilens.data.labels.zones import (
+    LabelReader,
+    Labels,
+    PatientTables,
+    Zones,
+    column_word,
+    zone_of,
+)
 from epilens.data.sidecars import inside, is_hidden, read_user_table, with_prefix
 from epilens.data.tables import read_sheet
 from epilens.data.yes_no import as_flag, read_flags
 
 
 class LabelError(DataError, code="label"):
-    """Labels that the user or a dataset gives cannot be read."""
+    """The labels of a user or a dataset cannot be read."""
 
 
 def _zones(by_zone: Mapping[str, set[str]]) -> Zones:
@@ -46,7 +52,7 @@ class StatusWords:
 
     words: frozenset[str]
 
-    def open(self, root: Path) -> Reader:
+    def open(self, root: Path) -> LabelReader:
         """No preparation is needed."""
         return self._read
 
@@ -56,13 +62,13 @@ class StatusWords:
             if "status_description" not in table:
                 continue
             for name, text in zip(table["name"], table["status_description"], strict=True):
-                for word in self.words & _said(text):
+                for word in self.words & _affirmed_words(text):
                     by_zone.setdefault(zone_of(word), set()).add(name)
         return Labels(_zones(by_zone)) if by_zone else None
 
 
-def _said(text: str) -> set[str]:
-    """Words of a description; `not resected` and `outside the SOZ` say neither word."""
+def _affirmed_words(text: str) -> set[str]:
+    """Words that a description affirms; `not resected` affirms no zone."""
     text = _EZ_PHRASE.sub(" ez ", _ONSET_PHRASE.sub(" soz ", text.lower()))
     words = [word for word in re.findall(r"[a-z]+", text) if word not in _FILLING]
     return {word for before, word in pairwise(["", *words]) if before not in _DENYING}
@@ -79,12 +85,12 @@ class LabelColumns:
     """Yes/no columns of channels.tsv or electrodes.tsv, such as `soz`, `resected`, `is_ez`.
 
     Capitals, spaces, underscores and a leading `is_` do not matter. A column that cannot be read
-    is a note, and the label is absent.
+    becomes a note, and the label is absent.
     """
 
     names: tuple[str, ...]
 
-    def open(self, root: Path) -> Reader:
+    def open(self, root: Path) -> LabelReader:
         """No preparation is needed."""
         return self._read
 
@@ -92,7 +98,7 @@ class LabelColumns:
         by_zone: dict[str, set[str]] = {}
         labelled, unlabelled, rows = set[str](), set[str](), _edge_rows(tables)
         words = set(map(column_word, self.names))
-        for file, table, fields in _with_names(tables):
+        for file, table, fields in _named_tables(tables):
             for column in (c for c in table.columns if column_word(c) in words):
                 flags, values = read_flags(table, column, fields)
                 if values:
@@ -109,8 +115,8 @@ class LabelColumns:
         return Labels(_zones(by_zone), tuple(dict.fromkeys(rows))) if labelled or rows else None
 
 
-def _with_names(tables: PatientTables) -> Iterator[tuple[str, pd.DataFrame, Mapping[str, Any]]]:
-    """File, table and explanations of each table that names its channels."""
+def _named_tables(tables: PatientTables) -> Iterator[tuple[str, pd.DataFrame, Mapping[str, Any]]]:
+    """File name, table and JSON fields of each table that has channel names."""
     for table in tables.channels:
         yield "channels.tsv", table, tables.channel_fields
     if tables.electrodes is not None and "name" in tables.electrodes:
@@ -118,9 +124,9 @@ def _with_names(tables: PatientTables) -> Iterator[tuple[str, pd.DataFrame, Mapp
 
 
 def _edge_rows(tables: PatientTables) -> list[AuditRow]:
-    """Notes on contacts at the edge of the resection: they are not resected by that alone."""
+    """Notes on contacts at the edge of the resection, which alone does not make them resected."""
     edge = set[str]()
-    for _, table, fields in _with_names(tables):
+    for _, table, fields in _named_tables(tables):
         if "edge" in table:
             flags, _ = read_flags(table, "edge", fields)
             edge |= {name for name, flag in flags.items() if flag}
@@ -130,11 +136,11 @@ def _edge_rows(tables: PatientTables) -> list[AuditRow]:
 
 @dataclass(frozen=True)
 class LabelTable:
-    """A CSV of the user's own: patient, channel, is_ez."""
+    """A CSV file of the user with the columns patient, channel, is_ez."""
 
     path: Path
 
-    def open(self, root: Path) -> Reader:
+    def open(self, root: Path) -> LabelReader:
         """Read and check the whole table."""
         flags = self._flags()
         return lambda tables: _from_names(tables, flags.get(tables.patient))
@@ -192,8 +198,8 @@ class ClinicalSheet:
     patient_column: str = "dataset_id"
     contacts_column: str = "soz_contacts"
 
-    def open(self, root: Path) -> Reader:
-        """Read the sheet; its patients are spelt in their own way (`pt1` for sub-pt01)."""
+    def open(self, root: Path) -> LabelReader:
+        """Read the sheet, in which a patient may be spelt differently (`pt1` for sub-pt01)."""
         path = root / self.path
         if is_hidden(path) or not path.exists():
             raise LabelError(
@@ -255,16 +261,16 @@ def _noted(tables: PatientTables, text: str, channel: str = "") -> AuditRow:
 
 
 def is_code(contact: Contact, tables: PatientTables) -> bool:
-    """Whether a contact of free text is one of an electrode, and not a name with a number.
+    """Whether a contact in free text can be shown because it is not a name with a number.
 
-    `Miller 2021` reads like a contact: electrodes that the patient does not have are shown only
-    where their names are short.
+    `Miller 2021` looks like a contact. An electrode that the patient does not have is shown only if
+    its name is short.
     """
     return contact.shaft in shaft_names(tables.names) or len(contact.shaft.rstrip("'")) <= 2
 
 
 def patient_key(name: str) -> str:
-    """One spelling for `sub-pt01`, `pt1`; `ummc_003`, `sub-ummc003`.
+    """One spelling of a patient's name: `sub-pt01` and `pt1` have the same key.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Zones of a patient (onset zone, resection, EZ), as a source states them."""
+"""Zones of a patient (onset zone, resection, EZ), and what a label source has to provide."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from epilens.data.yes_no import ONSET_ZONE, RESECTION, bare_word
 
 @dataclass(frozen=True)
 class PatientTables:
-    """What label sources may look at: the tables of one patient's runs."""
+    """The tables of one patient's runs, in which label sources look for labels."""
 
     patient: str
     channels: tuple[pd.DataFrame, ...]
     electrodes: pd.DataFrame | None = None
     channel_fields: Mapping[str, Any] = field(default_factory=dict)
-    """channels.json, which explains columns."""
+    """Fields of channels.json, which explain columns."""
     electrode_fields: Mapping[str, Any] = field(default_factory=dict)
-    """electrodes.json, which explains columns."""
+    """Fields of electrodes.json, which explain columns."""
 
     @property
     def names(self) -> set[str]:
@@ -38,19 +38,19 @@ Choice = Literal["soz", "resected", "either", "both", "onset-contacts"]
 
 @dataclass(frozen=True)
 class Zones:
-    """Channels of each zone by name; None where nothing is known about it, empty where none is."""
+    """Channel names of each zone; None for an unknown zone, empty for one without channels."""
 
     soz: frozenset[str] | None = None
     resected: frozenset[str] | None = None
     ez: frozenset[str] | None = None
-    """Said to be EZ, whatever was meant by it."""
+    """Channels that a source labels as EZ without saying which zone it means."""
     onset: frozenset[str] | None = None
-    """Contacts in which recorded seizures began, as their events name them."""
+    """Contacts in which recorded seizures began, by their events."""
 
     def chosen(self, which: Choice) -> frozenset[str] | None:
-        """The EZ under a choice; None where the zones that it needs are not known.
+        """The EZ by a choice of zones; None if a zone that it needs is unknown.
 
-        A column for the EZ itself is neither of the two zones, so it counts for `either` alone.
+        A label for the EZ itself is neither of the two zones, so it counts for `either` only.
         """
         if which == "either":
             zones = [zone for zone in (self.soz, self.resected, self.ez) if zone is not None]
@@ -61,7 +61,7 @@ class Zones:
         return {"soz": self.soz, "resected": self.resected, "onset-contacts": self.onset}[which]
 
     def completed(self, other: Zones) -> Zones:
-        """With the zones of another source where this one knows nothing."""
+        """These zones, with unknown ones replaced by those of another source."""
         return Zones(
             *(
                 mine if mine is not None else theirs
@@ -75,23 +75,19 @@ class Zones:
 
 @dataclass(frozen=True)
 class Labels:
-    """What a source says about the channels of a patient; those of no zone are NEZ."""
+    """Labels of a patient by one source; channels outside of all zones are NEZ."""
 
     zones: Zones
     rows: tuple[AuditRow, ...] = field(default=())
 
     @property
     def ez(self) -> frozenset[str] | None:
-        """Channels of any zone.
-
-        None: the source names the patient, but none of the contacts was recorded, so nothing is
-        known.
-        """
+        """Channels of any zone; None if none of the contacts in the source was recorded."""
         return self.zones.chosen("either")
 
 
 def zone_of(word: str) -> str:
-    """Which zone a word or the name of a column means: `soz`, `resected`, or `ez`.
+    """The zone that a word or the name of a column means: `soz`, `resected`, or `ez`.
 
     Examples
     --------
@@ -109,21 +105,21 @@ def column_word(name: str) -> str:
     return bare_word(name).removeprefix("is")
 
 
-Reader = Callable[[PatientTables], Labels | None]
+LabelReader = Callable[[PatientTables], Labels | None]
 
 
 class LabelSource(Protocol):
-    """A place where the EZ can be written."""
+    """A place where labels can be written."""
 
-    def open(self, root: Path) -> Reader:
-        """Prepare to answer for the patients of a dataset; DataError when the place is missing."""
+    def open(self, root: Path) -> LabelReader:
+        """A function that reads the labels of a patient; DataError if the place is missing."""
         ...
 
 
 def stated_contacts(text: str, names: Collection[str]) -> Matches:
-    """The channels that an event names: single names, or a clinician's list with ranges.
+    """The recorded channels that an event names, as single names or as a list with ranges.
 
-    Without channels, the text names no contact that was recorded (`all`, `diffuse`).
+    A text such as `diffuse` names none.
 
     Examples
     --------

@@ -15,12 +15,12 @@ from epilens.data.onsets.onset import APART_S, Event, Onset
 from epilens.data.onsets.texts import RULES, is_quotable, means_end, names_seizure, read_rule
 
 SAME_ONSET_S = 2.0
-"""Markers of one rule that lie closer than this mean one onset: the first of them."""
+"""Annotations of one rule that are closer than this mean one onset, the first."""
 _TIME_ONLY = re.compile(r"^[+-]?\d+(\.\d+)?$")
 
 
 def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
-    """The one seizure onset among `events`; two different ones of the best rule are refused."""
+    """The one seizure onset among `events`; refuses two different ones of the best rule."""
     events = [event for event in events if not _TIME_ONLY.match(event.text.strip())]
     rule, candidates = _best_ranked(events)
     if not candidates:
@@ -44,7 +44,7 @@ def find_onset(events: Iterable[Event], who: str = "run") -> Onset:
 
 
 def _best_ranked(events: Sequence[Event]) -> tuple[str, list[Event]]:
-    """The best rule that matches any text, and the events that match it; none where none does."""
+    """The best rule that matches any event, and the events that match it, if any."""
     ranked = [(rank, event) for event in events if (rank := read_rule(event.text)) is not None]
     best = min((rank for rank, _ in ranked), default=(0, False))
     return RULES[best[0]], [event for rank, event in ranked if rank == best]
@@ -53,9 +53,9 @@ def _best_ranked(events: Sequence[Event]) -> tuple[str, list[Event]]:
 def find_seizures(events: Iterable[Event]) -> list[Onset]:
     """Every seizure among the events of a recording of any kind, in order of time.
 
-    Only texts that name a seizure or an electrographic onset count: in a recording of sleep or of
-    a task, a bare `onset` or `start` means something else. The best rule that matches any text
-    decides. Events within ten seconds of a seizure's onset, or before its end, belong to it.
+    Only texts that name a seizure or an electrographic onset count, because `onset` or `start`
+    alone means something else in a recording of sleep or of a task. The best rule that matches any
+    text decides. Events within ten seconds of an onset, or before its end, belong to the seizure.
     """
     events = sorted(events, key=lambda event: event.onset_s)
     rule, candidates = _best_ranked([event for event in events if names_seizure(event.text)])
@@ -71,14 +71,14 @@ def find_seizures(events: Iterable[Event]) -> list[Onset]:
 
 
 def _onset_at(start: Event, events: Iterable[Event], rule: str) -> Onset:
-    """The seizure of a marker; it ends by the marker's own duration, else the first end word."""
+    """The onset that an event states; the seizure ends after its duration or at an end event."""
     ends_s = (e.onset_s for e in events if e.onset_s > start.onset_s and means_end(e.text))
     end_s = start.onset_s + start.duration_s if start.duration_s > 0 else min(ends_s, default=None)
     return Onset(start.onset_s, end_s, start.text.strip(), rule, start.kind, start.contacts)
 
 
 def _shown(events: Sequence[Event]) -> str:
-    """The texts of events; those that could name a person are only counted."""
+    """The texts of events for a message; texts that could name a person are only counted."""
     if not events:
         return "no events"
     texts = list(dict.fromkeys(event.text.strip() for event in events))

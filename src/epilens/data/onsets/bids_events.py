@@ -20,11 +20,11 @@ from epilens.data.tables import as_number
 from epilens.data.yes_no import bare_word
 
 STIMULATION = re.compile(r"stim|spes|ccep|chocs|(?<![a-z])esm(?![a-z])")
-"""Tasks and events of electrical stimulation, in lower case."""
+"""Pattern of tasks and events of electrical stimulation, in lower case."""
 
 
 def events_in(tree: BidsTree, file: BidsFile) -> list[Event] | None:
-    """Events of a run: those of events.tsv, else the file's annotations; None without both."""
+    """Events of a run from events.tsv, else the annotations of its file; None without both."""
     table, signal = tree.table(file, "events"), signal_file(file)
     if table is not None:
         return events_of(table)
@@ -32,7 +32,7 @@ def events_in(tree: BidsTree, file: BidsFile) -> list[Event] | None:
 
 
 def states_seizure(tree: BidsTree, dataset: Dataset, file: BidsFile) -> bool:
-    """Whether a run is of a seizure task, or its events or annotations name a seizure."""
+    """Whether the task of a run or its events name a seizure; False if it is unreadable."""
     try:
         return dataset.is_ictal(file.entity("task")) or bool(seizures_stated(tree, file))
     except DataError:
@@ -40,13 +40,13 @@ def states_seizure(tree: BidsTree, dataset: Dataset, file: BidsFile) -> bool:
 
 
 def seizures_stated(tree: BidsTree, file: BidsFile) -> list[Onset]:
-    """Seizures that the events of a run name; a file named interictal is not opened for it."""
+    """Seizures that the events of a run name; a file named interictal is not opened."""
     if "interictal" in run_name(file).lower() and tree.table(file, "events") is None:
         return []
     return find_seizures(events_in(tree, file) or [])
 
 
-# Columns in which people write what an event is; the first that is not empty counts.
+# Columns in which people describe an event; the first that is not empty counts.
 _EVENT_TEXT = (
     *("trial_type", "event_type", "eventtype", "event", "description", "annotation", "value"),
 )
@@ -62,7 +62,7 @@ _KINDS = {
 
 
 def events_of(table: pd.DataFrame) -> list[Event]:
-    """Events with a time; the text is the first column that means a seizure, or says anything."""
+    """Events of an events.tsv that have a time and a text, preferably one that means a seizure."""
     if "onset" not in table:
         raise OnsetError(
             "events.tsv: expected a column onset, found none. Add it.", code="sidecar-malformed"
@@ -83,7 +83,7 @@ def events_of(table: pd.DataFrame) -> list[Event]:
 
 
 def _duration_s(row: Mapping[Any, str], onset_s: float) -> float:
-    """The duration of an event; without one, the time until its `offset`; else 0."""
+    """The duration of an event, else the time until its `offset`, else 0."""
     duration_s, end_s = as_number(row.get("duration")), as_number(row.get("offset"))
     if not duration_s and end_s is not None:
         return max(0.0, end_s - onset_s)

@@ -1,7 +1,7 @@
-"""Which runs of a patient contain seizures, and when each seizure begins.
+"""Which BIDS runs of a patient contain seizures, and when each seizure begins.
 
-A run of a seizure task (`ictal`) is a seizure. Any other run counts where an event or annotation
-names a seizure: its task is a hint, not a filter.
+A run of a seizure task (`ictal`) contains a seizure. Any other run does if an event or annotation
+names one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.plan import Plan
 
 Onsets = Mapping[tuple[str, str], Onset]
-"""By patient, and name or number of a run."""
+"""Onsets by patient, and name or number of a run."""
 
 
 class RunOnsets:
-    """The seizure runs of a tree's patients, and their onsets; notes go to the audit's `rows`.
+    """Finds the seizure runs of a dataset and their onsets; adds notes to the audit's `rows`.
 
-    `given` are onsets that replace those of the files; None: what the plan's onset table says.
+    given : the user's onsets, which replace those of the files; None: those of the plan's table.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class RunOnsets:
         self.given: Onsets = read_onsets(Path(table)) if table else given or {}
 
     def runs(self, patient: str) -> list[BidsFile]:
-        """Runs with seizures; the others as rows."""
+        """Runs of a patient with seizures; adds a row for every other run."""
         runs, rows = runs_among(self._tree.subject_files(patient), patient)
         self.rows += rows
         return [file for file in runs if self._has_seizure(patient, file)]
@@ -65,12 +65,12 @@ class RunOnsets:
         except DataError as error:
             self.rows.append(AuditRow.of("run", error, who))
             return False
-        about = "task is {found}" if task else "has no task"
+        task_text = "task is {found}" if task else "has no task"
         if not seizures:
-            text = f"{about}, not a seizure; no event names one"
+            text = f"{task_text}, not a seizure; no event names one"
             self.rows.append(excluded_row("run", text, "task", who, task))
             return False
-        text = f"{about}; seizures that its events name: {len(seizures)}, which are used"
+        text = f"{task_text}; seizures that its events name: {len(seizures)}, which are used"
         if self._stimulated(file):
             text += ". Electrical stimulation in this recording may have induced them"
         self.rows.append(noted_row("run", text, "task", who, task))
@@ -85,10 +85,11 @@ class RunOnsets:
     ) -> tuple[dict[int, Onset], int]:
         """Onsets of a run by their number, and how many seizures are excluded, each with a row.
 
-        `runs` are all seizure runs of the patient, `duration_s` of the recording where it is known.
+        runs : all seizure runs of the patient.
+        duration_s : length of the recording, or None.
         """
         onsets, excluded = {}, 0
-        for number, onset in enumerate(self._of_run(patient, file, runs), start=1):
+        for number, onset in enumerate(self._onsets_of_run(patient, file, runs), start=1):
             try:
                 onsets[number] = check_onset(onset, duration_s, self._plan)
             except DataError as error:
@@ -97,15 +98,15 @@ class RunOnsets:
                 self.rows.append(AuditRow.of("seizure", error, who))
         return onsets, excluded
 
-    def _of_run(self, patient: str, file: BidsFile, runs: Sequence[BidsFile]) -> list[Onset]:
-        if given := self._given_onsets(patient, file, runs):
-            return given
+    def _onsets_of_run(self, patient: str, file: BidsFile, runs: Sequence[BidsFile]) -> list[Onset]:
+        if onsets := self._given_onsets(patient, file, runs):
+            return onsets
         # Annotations of the file were converted when they were read; events.tsv was not.
         by_clock = self._tree.table(file, "events") is not None
         return [replace(onset, by_clock=by_clock) for onset in self._annotated(file)]
 
     def _annotated(self, file: BidsFile) -> list[Onset]:
-        """Onsets by the events or annotations of a run."""
+        """Onsets that the events or annotations of a run state."""
         if not self._dataset.is_ictal(file.entity("task")):
             return seizures_stated(self._tree, file)
         events = events_in(self._tree, file)
@@ -119,7 +120,7 @@ class RunOnsets:
         return seizures if len(seizures) > 1 else [find_onset(events, who="events")]
 
     def _given_onsets(self, patient: str, file: BidsFile, runs: Sequence[BidsFile]) -> list[Onset]:
-        """The user's onsets of a run; its further seizures are named `…+2`."""
+        """The user's onsets of a run; a second seizure is named `…+2`."""
         key, number = run_name(file), run_number(file)
         if (patient, key) not in self.given:
             key = number
@@ -136,7 +137,7 @@ class RunOnsets:
 
 
 def check_onset(onset: Onset, duration_s: float | None, plan: Plan) -> Onset:
-    """The onset must lie inside the recording, with enough windows before and after it."""
+    """Refuse an onset outside of the recording, or with too few windows before or after it."""
     windows = plan.windows
     if onset.onset_s < 0:
         raise OnsetError(

@@ -1,10 +1,10 @@
-"""Where several contacts change and stay changed: peaks, when they begin, who is first.
+"""Find the times at which several contacts change and stay changed, and which change first.
 
-Features are line length, fast and slow power of every contact in blocks of a quarter second, in one
-pass: filters are causal and keep their state, so numbers do not depend on how a recording is cut
-for reading, and memory does not grow with its length. Everything is relative to a contact's own
-level before, so gains do not matter; a contact counts up to a limit and the strongest one not at
-all, so one bad contact makes no onset.
+Features are line length, fast and slow power of every contact in blocks of a quarter second. They
+are computed in one pass with causal filters that keep their state, so that numbers do not depend on
+the chunks in which a recording is read, and memory does not grow with its length. All values are
+relative to a contact's own level before, so gains do not matter. Each contact is limited and the
+strongest is ignored, so that one bad contact cannot cause an onset.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _ENOUGH_HZ = 220.0
 """Faster recordings are decimated to at least this rate."""
 _LEAST_HZ = 60.0
 SLOW_HZ, FAST_HZ = (3.5, 12.4), (12.4, 97.0)
-"""θ and α, β and γ, as in the Epileptogenicity Index."""
+"""Bands of slow (θ, α) and fast (β, γ) power, as in the Epileptogenicity Index."""
 _MAINS_HZ = (50.0, 60.0)
 _NOTCH_Q = 15.0
 BEFORE_S, GAP_S, AFTER_S = 30.0, 1.0, 10.0
-"""A change compares so much after a moment with so much before it, a little apart."""
+"""A change compares the interval after a time with that before it, up to a gap."""
 _LEAST_BEFORE_S, _LEAST_AFTER_S = 6.0, 4.0
 _SMOOTH_S, _LASTING_S = 1.25, 3.0
-"""Levels are means over the first; a running median over the second takes spikes away."""
+"""Durations of the mean for levels, and of the running median that removes spikes."""
 _NOISE = 0.15
-"""Log level that is nothing: added to a contact's own variation."""
+"""Negligible change of a log level, added to a contact's own variation."""
 _MOST_Z = 8.0
 _SHARE, _LEAST_CONTACTS, _MOST_CONTACTS = 0.1, 2, 6
-"""A change is that of so many contacts, after the strongest."""
+"""Fraction and limits of the number of contacts that make a change, after the strongest."""
 LEAST_CHANGE = 1.15
-"""Below this, a change is none: larger than any of 4.7 h of simulated background."""
-APART_S = 30.0
-"""Of two changes closer than this, the larger counts."""
+"""Least size of a change; larger than any in 4.7 h of simulated background."""
+CHANGES_APART_S = 30.0
+"""Of two changes that are closer than this, only the larger counts."""
 _LEADING = 0.2
-"""The onset is when the mean of so many of the strongest contacts leaves its level."""
+"""Fraction of the strongest contacts whose mean determines the onset."""
 _RATIO_WEIGHT = 0.5
 
 
 class FrameGrid:
-    """How a recording of a rate (Hz) is cut into blocks; faster recordings are decimated first."""
+    """Blocks of a recording with a rate of `fs` Hz; faster recordings are decimated first."""
 
     def __init__(self, fs: float):
         if not fs >= _LEAST_HZ:
@@ -61,38 +61,38 @@ class FrameGrid:
             )
         self.fs = fs
         self.keep_every = max(1, int(fs // _ENOUGH_HZ))
-        """Of so many samples one is kept."""
+        """Decimation: one of so many samples is kept."""
         self.kept_hz = fs / self.keep_every
         self.kept_samples = max(2, round(BLOCK_S * self.kept_hz))
-        """Of a block."""
+        """Samples of a block after decimation."""
         self.samples = self.kept_samples * self.keep_every
-        """Of a block in the file."""
+        """Samples of a block in the file."""
         self.block_s = self.samples / fs
-        """Exact length of a block."""
+        """Exact length of a block in seconds."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """Per block and contact, (contact, block): line length in µV/s, powers in µV²."""
+    """Features (contact, block): line length in µV/s, fast and slow power in µV²."""
 
     line_length: Samples
     fast: Samples
     slow: Samples
     alive: NDArray[np.bool_]
-    """False where a contact is constant or has samples that are not finite."""
+    """False for blocks that are constant or have samples that are not finite."""
 
     @classmethod
     def joined(cls, parts: Sequence[Features]) -> Features:
-        """Consecutive stretches as one."""
+        """Join consecutive stretches."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts], 1) for f in fields(cls)))
 
     def since(self, block: int) -> Features:
-        """Without the blocks before this one."""
+        """The features from this block on."""
         return Features(*(getattr(self, f.name)[:, block:] for f in fields(self)))
 
 
 class _Filter:
-    """A causal filter over pieces; it starts as if the first sample had always been there."""
+    """A causal filter that keeps its state between pieces and starts without a transient."""
 
     def __init__(self, sos: NDArray[np.float64]):
         self._sos, self._start = sos, scipy.signal.sosfilt_zi(sos)
@@ -106,7 +106,7 @@ class _Filter:
 
 
 def features_of(pieces: Iterable[Samples], grid: FrameGrid) -> Iterator[Features]:
-    """Features of consecutive pieces (contact, time) in µV; each a whole number of blocks."""
+    """Features of consecutive pieces (contact, time) in µV, each of whole blocks."""
     decimate = _Filter(_low_pass(grid)) if grid.keep_every > 1 else None
     mains = [_Filter(sos) for sos in _notches(grid.kept_hz)]
     slow, fast = (_Filter(_band(band, grid.kept_hz)) for band in (SLOW_HZ, FAST_HZ))
@@ -127,7 +127,7 @@ def features_of(pieces: Iterable[Samples], grid: FrameGrid) -> Iterator[Features
 
 
 def _alive(x: Samples, samples: int) -> tuple[Samples, NDArray[np.bool_]]:
-    """The piece with 0 for what is not finite, and in which blocks something was recorded."""
+    """The piece with 0 for samples that are not finite, and which blocks are alive."""
     finite = np.isfinite(x)
     whole = bool(finite.all())
     x = x if whole else np.where(finite, x, np.float32(0))
@@ -152,25 +152,25 @@ def _band(band: tuple[float, float], fs: float) -> NDArray[np.float64]:
 
 
 def _notches(fs: float) -> list[NDArray[np.float64]]:
-    """At both mains: which one it is need not be known, and little is lost."""
+    """Notch filters at 50 and 60 Hz, so that the mains frequency need not be known."""
     mains_hz = [hz for hz in _MAINS_HZ if hz < 0.45 * fs]
     return [scipy.signal.tf2sos(*scipy.signal.iirnotch(hz, _NOTCH_Q, fs)) for hz in mains_hz]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One moment at which contacts change."""
+    """A time at which contacts change."""
 
     block: float
-    """When it begins."""
+    """Block at which the change begins."""
     size: float
-    """In units of the contacts' own variation."""
+    """Size of the change in units of the contacts' own variation."""
     first: tuple[int, ...]
-    """Contacts that take part from the beginning, the first one first."""
+    """Indices of the contacts that change at the beginning, in their order."""
     apart_s: float = 0.0
-    """Between early and late contacts (20th and 80th percentile): artefacts begin all at once."""
+    """Time between early and late contacts (20th and 80th percentile); short in artefacts."""
     stays: float = 0.0
-    """Share of the 20 s after it in which the leading contacts keep half of their height."""
+    """Fraction of the 20 s after it in which leading contacts keep half of their height."""
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,7 @@ class Levels:
 
     @classmethod
     def of(cls, features: Features, block_s: float) -> Levels:
-        """Smoothed; dead stretches have the contact's usual level, so that nothing happens there.
-
-        Filters need two seconds after a dead stretch.
-        """
+        """Smoothed levels; a dead stretch and two seconds after it get the contact's median."""
         wide = 2 * round(2.0 / block_s) + 1
         late = np.zeros(wide, bool)
         late[wide // 2 - 1 :] = True
@@ -218,13 +215,13 @@ def _filled(level: Floats, dead: NDArray[np.bool_]) -> Floats:
 
 
 def lasting(level: Floats, block_s: float, seconds: float = _LASTING_S) -> Floats:
-    """Running median over time: steps stay where they are, spikes are gone."""
+    """Running median over time, which keeps steps and removes spikes."""
     width = 2 * int(seconds / block_s / 2) + 1
     return scipy.ndimage.median_filter(level, size=(1, width), mode="nearest")
 
 
 def contact_changes(level: Floats, block_s: float) -> Floats:
-    """Mean after each block minus mean before it, over the variation before; 0 without room."""
+    """Mean after each block minus mean before it, over the variation before; 0 near the ends."""
     n = level.shape[1]
     at = np.arange(n)
     stop = np.minimum(at + _blocks(AFTER_S, block_s), n)
@@ -247,7 +244,7 @@ def _running_sum(x: Floats) -> Floats:
 
 
 def array_change(z: Floats) -> Floats:
-    """One number per block: the mean of the strongest contacts but the very strongest."""
+    """Size of the change at each block: mean of the strongest contacts without the first."""
     if len(z) < 2:
         return np.zeros(z.shape[1])
     many = int(np.clip(math.ceil(_SHARE * len(z)), _LEAST_CONTACTS, _MOST_CONTACTS))
@@ -256,7 +253,7 @@ def array_change(z: Floats) -> Floats:
 
 
 def find_changes(levels: Levels) -> list[Change]:
-    """Changes of a stretch, in the order of time."""
+    """Changes in a stretch, in the order of time."""
     block_s = levels.block_s
     z = contact_changes(lasting(levels.line_length, block_s), block_s)
     sizes = array_change(z)
@@ -270,11 +267,11 @@ def find_changes(levels: Levels) -> list[Change]:
 
 def _peaks(sizes: Floats, block_s: float) -> list[int]:
     """Blocks of the largest changes, none too close to a larger one."""
-    apart, left, changes = _blocks(APART_S, block_s), sizes.copy(), []
+    apart, left, changes = _blocks(CHANGES_APART_S, block_s), sizes.copy(), []
     while len(left) and left[peak := int(left.argmax())] > LEAST_CHANGE:
         changes.append(peak)
         left[max(0, peak - apart) : peak + apart] = 0
-    # What was hidden only by the shoulder of a larger change is no change of its own.
+    # A change on the shoulder of a larger one does not count by itself.
     return sorted(p for p in changes if sizes[p] >= sizes[max(0, p - apart) : p + apart].max())
 
 
@@ -282,8 +279,8 @@ def _change(steady: Floats, z: Floats, peak: int, size: float, block_s: float) -
     end = max(peak - _blocks(6.0, block_s), 1)
     base = steady[:, max(end - _blocks(BEFORE_S, block_s), 0) : end]
     usual = np.median(base, axis=1, keepdims=True)
-    spread = 1.4826 * np.median(np.abs(base - usual), axis=1, keepdims=True)
-    risen = np.clip((steady - usual) / np.hypot(spread, 0.1), -4 * _MOST_Z, 4 * _MOST_Z)
+    deviation = 1.4826 * np.median(np.abs(base - usual), axis=1, keepdims=True)
+    risen = np.clip((steady - usual) / np.hypot(deviation, 0.1), -4 * _MOST_Z, 4 * _MOST_Z)
     order = np.argsort(-z, kind="stable")
     leading = order[: max(min(3, len(z)), math.ceil(_LEADING * len(z)))]
     curve = risen[leading].mean(axis=0)
@@ -306,9 +303,9 @@ def _change(steady: Floats, z: Floats, peak: int, size: float, block_s: float) -
 
 
 def hinge(u: Floats, peak: int, block_s: float) -> float:
-    """Where a curve leaves zero: the corner of the best line 0 … 0, then straight up.
+    """Block at which a curve leaves zero: the corner of the best fit of zero, then a ramp.
 
-    Up to the block at which the curve has 80 % of its height: what it does later does not count.
+    The curve is fitted up to the block at which it has 80 % of its height.
     """
     low = max(0, peak - _blocks(14.0, block_s))
     top = min(len(u) - 1, peak + _blocks(6.0, block_s))
@@ -325,9 +322,9 @@ def hinge(u: Floats, peak: int, block_s: float) -> float:
 
 
 def _start(u: Floats, peak: int, block_s: float) -> int | None:
-    """Block at which a contact has risen; None where it has not.
+    """Block from which a contact stays above two of its variations and a fifth of its height.
 
-    It is above two of its own variations and a fifth of its height, and stays there until then.
+    None if it does not reach them.
     """
     top = min(len(u) - 1, peak + _blocks(6.0, block_s))
     summit = peak + int(u[peak : top + 1].argmax())

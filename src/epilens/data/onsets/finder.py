@@ -1,6 +1,6 @@
-"""`propose_onsets`: moments at which a seizure may begin, from the signal alone.
+"""`propose_onsets` suggests times at which a seizure may begin, from the signal alone.
 
-Suggestions for a person who looks at the traces; nothing in this package takes one as the onset.
+The suggestions are for a person who looks at the traces; no code here uses one as the onset.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from epilens.core.progress import Progress, StepFunction
 from epilens.data.chunked_reader import ContactSignals, open_contacts
 from epilens.data.onsets.changes import (
     AFTER_S,
-    APART_S,
     BEFORE_S,
+    CHANGES_APART_S,
     Change,
     Features,
     FrameGrid,
@@ -36,26 +36,26 @@ SUGGESTIONS = (
     "For research, not for diagnosis."
 )
 _SECTION_S = 1800.0
-_OVERLAP_S = BEFORE_S + AFTER_S + APART_S
+_OVERLAP_S = BEFORE_S + AFTER_S + CHANGES_APART_S
 _LEAST_S = 12.0
 _SURE, _MOST_APART_S = (-5.29, 0.411, 2.059, 0.636), 3.0
 
 
 @dataclass(frozen=True)
 class OnsetCandidate:
-    """A moment at which a seizure may begin.
+    """A time at which a seizure may begin.
 
-    `sure`, 0 to 1, is the share of such candidates that were within five seconds of a true onset
-    among simulated seizures and constructed artefacts, two artefacts for one seizure. It orders
-    candidates, and is not a probability for a recorded patient. It is low where all contacts begin
-    at once, as in movement and in some seizures.
+    `sure`, 0 to 1, is the fraction of such candidates that were within five seconds of a true onset
+    among simulated seizures and constructed artefacts, two artefacts for one seizure. It ranks
+    candidates and is not a probability for a recorded patient. It is low if all contacts begin at
+    once, as in movement and in some seizures.
     """
 
     onset_s: float
     """Seconds from the start of the file."""
     sure: float
     contacts: tuple[str, ...]
-    """Those that began first, in their order; at most ten."""
+    """The contacts that changed first, in their order; at most ten."""
 
 
 def propose_onsets(
@@ -63,7 +63,7 @@ def propose_onsets(
     exclude: Sequence[str] = (),
     tick: Progress | StepFunction | None = None,
 ) -> tuple[OnsetCandidate, ...]:
-    """Moments at which a seizure may begin, in the order of time; suggestions for a person.
+    """Suggest times at which a seizure may begin, in the order of time.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def propose_onsets(
         A file that MNE reads, a run of a BIDS tree, an open recording, or a `Recording`. Read in
         pieces: memory does not grow with its length.
     exclude : sequence of str
-        Channels that do not count.
+        Channels that are not used.
     tick : callable
         Told of every piece that is read.
 
@@ -92,7 +92,7 @@ def propose_onsets(
 
 
 def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidate, ...]:
-    """The same for a recording that is open already."""
+    """Suggest onsets in a recording that is already open."""
     grid = FrameGrid(source.fs)
     if source.duration_s < _LEAST_S:
         raise DataError(
@@ -104,13 +104,13 @@ def candidates_of(source: ContactSignals, tick: Progress) -> tuple[OnsetCandidat
     for first, features in _sections(source, grid, tick):
         changes = find_changes(Levels.of(features, grid.block_s))
         changes_s += [((first + change.block) * grid.block_s, change) for change in changes]
-    return tuple(_candidate(source, at_s, change) for at_s, change in _apart(changes_s))
+    return tuple(_candidate(source, at_s, change) for at_s, change in _without_repeats(changes_s))
 
 
 def _sections(
     source: ContactSignals, grid: FrameGrid, tick: Progress
 ) -> Iterator[tuple[int, Features]]:
-    """First block and features of overlapping sections; the last can be short."""
+    """First block and features of each overlapping section; the last one can be short."""
     whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
     parts: list[Features] = []
     first = blocks = 0
@@ -127,11 +127,11 @@ def _sections(
         yield first, Features.joined(parts)
 
 
-def _apart(changes: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
-    """In the order of time; of changes that two sections show, the larger one."""
+def _without_repeats(changes: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
+    """Changes in the order of time; of one that two sections show, only the larger."""
     kept: list[tuple[float, Change]] = []
     for at_s, change in sorted(changes, key=lambda pair: -pair[1].size):
-        if all(abs(at_s - other_s) >= APART_S for other_s, _ in kept):
+        if all(abs(at_s - other_s) >= CHANGES_APART_S for other_s, _ in kept):
             kept.append((at_s, change))
     return sorted(kept, key=lambda pair: pair[0])
 
@@ -139,7 +139,7 @@ def _apart(changes: list[tuple[float, Change]]) -> list[tuple[float, Change]]:
 def sure_of(change: Change) -> float:
     """Certainty that a change is an onset, from sequential recruitment, size and duration.
 
-    A logistic curve, fitted to the candidates of simulated seizures and constructed artefacts of
+    It is a logistic curve, fitted to candidates in simulated seizures and constructed artefacts of
     the cohorts 10 and 11 (`python -m benchmarks onset` measures others).
     """
     at, size, apart, stays = _SURE

@@ -1,8 +1,4 @@
-"""Seizure onset from free-text events: ordered rules, one answer or a clear refusal.
-
-`onset_texts` says which rule a text matches. The best rule that matches anything decides; within
-one rule, a text that reads as it stands goes before one that had to be mended.
-"""
+"""Annotations, seizure onsets and clock times."""
 
 from __future__ import annotations
 
@@ -15,52 +11,52 @@ from itertools import pairwise
 from epilens.core.errors import OnsetError
 
 APART_S = 10.0
-"""Onsets of one file that lie closer are one seizure marked twice, or a slip."""
+"""Two onsets in one file that are closer than this are a mistake or one seizure."""
 GIVEN, TABLED = "given by the user", "given in a table of onsets"
 CLOCK = "given by the user as a clock time"
-"""In place of a rule, where the user says when."""
+"""Values of `Onset.rule` for onsets that the user gave."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One annotation: seconds from the start of the recording, and what somebody typed."""
+    """An annotation: its time in seconds from the start of the recording, and its text."""
 
     onset_s: float
     text: str
     duration_s: float = 0.0
     kind: str = ""
-    """`clinical` or `subclinical`, where a seizure is said to be one."""
+    """`clinical` or `subclinical` if the annotation says so, else empty."""
     contacts: str = ""
-    """Contacts in which a seizure began, as somebody typed them."""
+    """Contacts in which a seizure began, as somebody typed them, or empty text."""
 
 
 @dataclass(frozen=True)
 class Onset:
-    """The onset of a seizure in a file, and its source."""
+    """The onset of a seizure in a file, and who or what stated it."""
 
     onset_s: float
     """Seconds from the start of the file."""
     offset_s: float | None
-    """End of the seizure, where it is known."""
+    """End of the seizure in seconds from the start of the file, if it is known."""
     text: str
-    """The annotation; empty where a person gave the onset."""
+    """Text of the annotation; empty if the user gave the onset."""
     rule: str
-    """The rule that the annotation matched (`RULES`, best first), or how a person gave it."""
+    """The rule that the annotation matched (`texts.RULES`), or how the user gave the onset."""
     kind: str = ""
-    """`clinical` or `subclinical`, where the events say so."""
+    """`clinical` or `subclinical` if the events say so, else empty."""
     contacts: str = ""
-    """Contacts in which the seizure began, as somebody typed them; no output repeats this text."""
+    """Contacts in which the seizure began, as somebody typed them; outputs never show it."""
     by_clock: bool = False
-    """Whether it counts interruptions of the recording too, as events.tsv does."""
+    """Whether the time includes interruptions of the recording, as in events.tsv."""
 
     @classmethod
     def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
-        """An onset that the user typed, or that a table contains: no rule was needed."""
+        """An onset that the user typed or gave in a table."""
         return cls(onset_s, None, "", how)
 
 
 def too_close(onsets_s: Iterable[float]) -> tuple[float, float] | None:
-    """The first two onsets of one file that are closer than any two seizures; None without any.
+    """The first two onsets that are closer than `APART_S`, or None.
 
     Examples
     --------
@@ -72,7 +68,7 @@ def too_close(onsets_s: Iterable[float]) -> tuple[float, float] | None:
 
 
 class OutsideError(OnsetError, code="onset-outside"):
-    """An onset that the user typed does not lie in its recording."""
+    """An onset of the user is outside of its recording."""
 
 
 _CLOCK = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d:\d\d(?:\.\d{1,6})?)")
@@ -81,16 +77,16 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class ClockTime:
-    """A time of day, with a date where one is given."""
+    """A time of day, with or without a date."""
 
     text: str
     time: time
     date: datetime | None = None
-    """Midnight of the day."""
+    """Midnight of the day, or None."""
 
     @classmethod
     def parse(cls, text: str) -> ClockTime | None:
-        """The clock time that a text is; None for any other text.
+        """Parse a clock time; None for any other text.
 
         Examples
         --------
@@ -110,7 +106,7 @@ class ClockTime:
             return None
 
     def seconds_from(self, start: datetime | None, duration_s: float, who: str) -> float:
-        """Seconds from the start of a file to this time, which must lie in it."""
+        """Seconds from the start of a file to this time; refuses a time outside of the file."""
         if start is None:
             raise OnsetError(
                 f"expected seconds from the start of the file, because it has no start time, found "

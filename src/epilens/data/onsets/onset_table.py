@@ -12,9 +12,9 @@ from epilens.data.tables import as_number
 
 
 def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
-    """The user's onsets by patient and run. A run is `01`, `run-01` or its full name.
+    """Read the user's onsets by patient and run, which is `01`, `run-01` or its full name.
 
-    Further rows of a run are its further seizures, whose names end in `+2`, `+3`.
+    Further rows of a run are further seizures, whose names end in `+2`, `+3`.
     """
     table = read_user_table(path, "onset", ("patient", "run", "onset_s"))
     by_run: dict[tuple[str, str], list[float]] = {}
@@ -41,7 +41,7 @@ def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:
 
 
 def onset_key(patient: str, run: str) -> tuple[str, str]:
-    """Patient and run as the scan asks for them; a pasted file name is as good as a run's name."""
+    """Patient and run in the form of a scan; the run may be given as a file name."""
     patient = with_prefix(patient, "sub-")
     run = run.partition("_ieeg")[0].removeprefix(patient + "_").removeprefix("run-")
     return patient, run.lstrip("0") or "0" if run.isdigit() else run

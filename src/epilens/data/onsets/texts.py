@@ -1,12 +1,13 @@
-"""What an annotation means: one of a few rules for seizure onsets, or none.
+"""Which text of an annotation means a seizure onset, and by which rule.
 
 Annotations are typed by hand, in a hurry: `eeg onset`, `?onset ?TT1 then PST`,
-`SZ EVENT # (PB SZ)`, `?onset of facial aut`. A text is read as qualifiers, then a head
-(`definite sz onset`), then anything; so `clinical onset`, `no onset` and `Segment: REC START` are
-not electrographic onsets because `clinical`, `no` and `rec` are not qualifiers.
+`SZ EVENT # (PB SZ)`, `?onset of facial aut`. A text consists of qualifiers, then a head
+(`definite sz onset`), then anything. `clinical onset`, `no onset` and `Segment: REC START` are not
+electrographic onsets, because `clinical`, `no` and `rec` are not qualifiers.
 
-What does not read so is mended and read again: recorders cut at 20 characters (`Z ELECTROGRAPHIC
-ONS`), a long word has one typing error, contacts or an unknown token stand first (`AD1-3 onset`).
+A text that matches no rule is corrected and read again: recorders cut texts at 20 characters
+(`Z ELECTROGRAPHIC ONS`), a long word can have a typing error, and contacts or an unknown word can
+precede the head (`AD1-3 onset`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from epilens.data.channels.contacts import plain_marks
+from epilens.data.channels.contacts import plain_typography
 
 _SEIZURE = {"sz", "szr", "seizure", "seizures", "ictal", "fnsz", "gnsz", "cpsz", "absz", "tcsz"}
 _ELECTRIC = {"electrographic", "electrical", "electroclinical"}
@@ -39,13 +40,13 @@ _DENIES |= {"ago", "yesterday", "yday", "tonight", "tomorrow", "soon", "earlier"
 _DENIES |= {"imminent", "expected", "awaited", "history", "last"}
 _DENIES |= {"unclear", "unknown", "uncertain", "undetermined", "indeterminate", "undefined"}
 _DENIES |= {"pseudoseizure", "pseudoseizures", "pnes", "nonepileptic"}
-# First words that change what follows, in place of merely standing before it.
-_TURNS = _NOT | _DENIES
-_TURNS |= {"post", "pre", "before", "after", "prior", "since", "until", "till", "during", "near"}
-_TURNS |= {"aura", "sleep", "arousal", "motor", "movement", "artifact", "artefact", "spike", "stim"}
-_TURNS |= {"tonic", "clonic", "gtc", "gtcs", "facial", "emg", "ecg", "ekg", "second", "another"}
-_TURNS |= {"mark", "trig", "page", "photo"}
-_TURNING = ("non", "post", "pre", "inter", "stim", "un")
+# First words that alter the meaning of what follows.
+_ALTER = _NOT | _DENIES
+_ALTER |= {"post", "pre", "before", "after", "prior", "since", "until", "till", "during", "near"}
+_ALTER |= {"aura", "sleep", "arousal", "motor", "movement", "artifact", "artefact", "spike", "stim"}
+_ALTER |= {"tonic", "clonic", "gtc", "gtcs", "facial", "emg", "ecg", "ekg", "second", "another"}
+_ALTER |= {"mark", "trig", "page", "photo"}
+_ALTER_PREFIXES = ("non", "post", "pre", "inter", "stim", "un")
 
 _UNITS = {"s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes"}
 _UNITS |= {"h", "hr", "hrs", "hour", "hours"}
@@ -53,12 +54,12 @@ _RELATIVE = {"before", "after", "later", "prior"}
 _TOKEN = re.compile(r"[a-z]+|\d+|\?")
 # BrainVision says what kind of marker it is before what somebody typed.
 _KIND_OF_MARKER = re.compile(r"^\s*comment\s*[/:]\s*", re.IGNORECASE)
-# "Sz 2P": a letter behind the number of a seizure; 30s and 2h are durations.
+# "Sz 2P": a letter after the number of a seizure; 30s and 2h are durations.
 _NUMBERED = re.compile(r"(?<!\d)(\d+)[a-gi-ln-rt-z](?![a-z\d])")
 _CUT_AT = 20
 """Recorders keep this many characters of an annotation."""
 _LONGEST = 200
-"""Characters of a text that are mended; nobody types an onset behind so many."""
+"""Only so many characters of a text are corrected."""
 _SLEEP_STAGE = re.compile(r"n[1-3]|s[1-4]")
 _ONE_CONTACT = r"[a-z]{1,4}'?\s?\d{1,3}(?:\s*-\s*(?:[a-z]{1,4}'?)?\d{1,3})?"
 _CONTACTS_FIRST = re.compile(
@@ -68,7 +69,7 @@ _CONTACTS_FIRST = re.compile(
 
 def names_seizure(text: str) -> bool:
     """Whether a text names a seizure or an electrographic onset."""
-    tokens = {_mended(token) for token in _tokens(_KIND_OF_MARKER.sub("", text[:_LONGEST]))}
+    tokens = {_corrected(token) for token in _tokens(_KIND_OF_MARKER.sub("", text[:_LONGEST]))}
     return bool(tokens & (_SEIZURE | _ELECTRIC))
 
 
@@ -86,21 +87,21 @@ RULES = (
     "clinical onset",
     "uncertain clinical onset",
 )
-"""Best first; a text belongs to at most one of them."""
+"""Names of the rules, best first; a text matches at most one."""
 
 
 def read_rule(text: str) -> tuple[int, bool] | None:
-    """Index of the rule that a text matches, and whether it had to be mended for that; or None."""
+    """Index of the rule that a text matches and whether the text was corrected; or None."""
     text = _KIND_OF_MARKER.sub("", text)
     rank = _rank(_tokens(text))
     if rank is not None:
         return rank, False
-    rank = _rank_mended(text)
+    rank = _rank_corrected(text)
     return None if rank is None else (rank, True)
 
 
 def _rank(tokens: Sequence[str]) -> int | None:
-    """Index of the rule that words match as they stand, or None."""
+    """Index of the rule that words match without correction, or None."""
     unsure, kinds = False, set[str]()
     for position, token in enumerate(tokens):
         if token in _ONSET or (token == "on" and "seizure" in kinds):
@@ -120,16 +121,16 @@ def _rank(tokens: Sequence[str]) -> int | None:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words, numbers and question marks; SzOnset and EEGOnset are two words each."""
+    """Words, numbers and question marks of a text; SzOnset is two words."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
     words = re.sub(r"\b1st\b", "first", re.sub(r"\bw/o\b", "without", spaced.lower()))
     return _TOKEN.findall(_NUMBERED.sub(r"\1", words))
 
 
-def _rank_mended(text: str) -> int | None:
-    """Rule of a text that was cut, mistyped, or has contacts or one unknown token before it."""
+def _rank_corrected(text: str) -> int | None:
+    """Rule of a text that was cut, mistyped, or begins with contacts or an unknown word."""
     rest, contacts = _without_contacts(text[:_LONGEST])
-    tokens = [_mended(token) for token in _tokens(rest)[:_CUT_AT]]
+    tokens = [_corrected(token) for token in _tokens(rest)[:_CUT_AT]]
     if len(text.strip()) == _CUT_AT and tokens:
         tokens = _completed(tokens)
     if contacts and "onset" not in tokens:
@@ -143,20 +144,20 @@ def _rank_mended(text: str) -> int | None:
         onset = "onset" in rest_of or bool(set(rest_of) & _SEIZURE)
         return _rank(rest_of) if onset else None
     kinds = {_kind(token) for token in rest_of}
-    if _turns(first) or "onset" not in rest_of or not kinds & {"seizure", "electric"}:
+    if _alters(first) or "onset" not in rest_of or not kinds & {"seizure", "electric"}:
         return None  # "sleep onset", and whatever else begins
     # One word that nobody knows may change the meaning, so this is never certain.
     return _rank(["?", *rest_of])
 
 
-def _turns(first: str) -> bool:
-    """Whether a first word may change what follows it."""
-    return first in _TURNS | _END | _RECORDER or first.startswith(_TURNING)
+def _alters(first: str) -> bool:
+    """Whether a first word may alter the meaning of what follows."""
+    return first in _ALTER | _END | _RECORDER or first.startswith(_ALTER_PREFIXES)
 
 
 def _without_contacts(text: str) -> tuple[str, bool]:
-    """The text behind the contacts with which it begins; a question mark stays."""
-    plain = plain_marks(text.strip().lower())
+    """The text without the contacts at its beginning, and whether there were any."""
+    plain = plain_typography(text.strip().lower())
     match = _CONTACTS_FIRST.match(plain)
     if match is None or not all(map(_may_be_shaft, re.findall(r"[a-z]+", match[1]))):
         return text, False
@@ -166,11 +167,11 @@ def _without_contacts(text: str) -> tuple[str, bool]:
 
 
 def _may_be_shaft(letters: str) -> bool:
-    return letters == "and" or not (letters in _KNOWN or _turns(letters) or letters == "dc")
+    return letters == "and" or not (letters in _KNOWN or _alters(letters) or letters == "dc")
 
 
-def _mended(token: str) -> str:
-    """The known word that a long word is, but for one typing error; else the word itself."""
+def _corrected(token: str) -> str:
+    """The known word that differs from a long word by one typing error; else the word itself."""
     if len(token) < 6 or len(token) > 20 or token in _KNOWN:
         return token
     return next((word for word in _LONG if _one_error(token, word)), token)
@@ -178,9 +179,9 @@ def _mended(token: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _one_error(typed: str, word: str) -> bool:
-    """Whether one letter too many, too few, wrong, or two exchanged turn a word into another.
+    """Whether two words differ by one extra, missing or wrong letter, or by two swapped ones.
 
-    The first letter must be right: `atypical` is not an error in `typical`.
+    The first letter must be equal: `atypical` is not an error in `typical`.
     """
     if typed[0] != word[0] or abs(len(typed) - len(word)) > 1:
         return False
@@ -192,7 +193,7 @@ def _one_error(typed: str, word: str) -> bool:
 
 
 def _completed(tokens: list[str]) -> list[str]:
-    """The words of a text that was cut, with its last word whole, if only one word begins so."""
+    """The words of a text that was cut, with the last one completed if that is clear."""
     *before, last = tokens
     if last in _KNOWN or len(last) < 2:
         return tokens
@@ -207,7 +208,7 @@ def _completed(tokens: list[str]) -> list[str]:
 
 
 def _kind(token: str) -> str | None:
-    """What a qualifier says, or None when the word is not a qualifier."""
+    """Kind of a qualifier, or None if the word is not a qualifier."""
     kinds = (kind for kind, words in _QUALIFIERS if token in words)
     return next(kinds, "marker" if token.isdigit() else None)
 
@@ -227,11 +228,11 @@ _LONG = sorted(
     for word in words
     if len(word) >= 7
 )
-"""Words in which one typing error is mended; `started` is not among them (`stated`)."""
+"""Words in which one typing error is corrected; without `started` (`stated`)."""
 
 
 def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool) -> int | None:
-    """Rule of `[qualifiers] onset|start [rest]`."""
+    """Index of the rule of `[qualifiers] onset|start [rest]`, or None."""
     words = [token for token in rest if token not in ("?", "the", "a")]
     if words[:1] == ["of"]:
         # "onset of seizure" is one; "onset of facial automatisms" is a symptom, later in time.
@@ -257,7 +258,7 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
 
 
 def _is_elsewhen(words: Sequence[str]) -> bool:
-    """Whether words give a time relative to the annotation: `5 min before`, `in 10 s`."""
+    """Whether words state another time than that of the annotation: `5 min before`."""
     return any(
         number.isdigit() and unit in _UNITS and (before == "in" or set(words) & _RELATIVE)
         for before, number, unit in zip(("", *words), words, words[1:], strict=False)
@@ -265,13 +266,13 @@ def _is_elsewhen(words: Sequence[str]) -> bool:
 
 
 def means_end(text: str) -> bool:
-    """Whether a text means the end of a seizure, and not that of a recording."""
+    """Whether a text means the end of a seizure and not that of a recording."""
     words = set(_tokens(text))
     return bool(_END & words) and not _RECORDER & words
 
 
 def is_quotable(text: str) -> bool:
-    """Whether a text is made of known words and contacts: other text could name a person."""
+    """Whether a text has only known words and contacts, so that it cannot name a person."""
     words = re.findall(r"[^\W\d_]+\d*|\d+", text.lower())
     known = _KNOWN | {"on"}
     return len(text) <= 40 and all(

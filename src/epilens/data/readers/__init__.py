@@ -1,4 +1,4 @@
-"""Readers: one protocol for a whole recording and for an excerpt of it."""
+"""Readers open a recording of any format and read excerpts of it in µV (`RecordingReader`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def open_reader(
     source: Path | BaseRaw | None, units: Mapping[str, str] | None = None
 ) -> RecordingReader:
-    """A reader that opens fast, however long the recording is: edfio for EDF, else MNE.
+    """Open a recording quickly, however long it is: EDF with edfio, other formats with MNE.
 
-    units : those that sidecars state, by channel; used where the file states none.
+    units : units in sidecars by channel, for channels without a unit in the file.
     """
     if isinstance(source, Path) and source.suffix.lower() == ".edf" and source.exists():
         check_files(source)

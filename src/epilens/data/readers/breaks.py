@@ -1,7 +1,7 @@
-"""Interruptions of a recording: samples that follow each other in a file, but not in time.
+"""Interruptions of a recording, at which consecutive samples of a file are not consecutive in time.
 
-Times of this package count recorded signal: seconds of samples from the first one. The annotations
-of an interrupted EDF+ file count by the clock, so they are moved by what is missing before them.
+Times in this package are seconds of recorded signal from the first sample. The annotations of an
+interrupted EDF+ file use the clock, so the interruptions before them are subtracted.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _RECORD_START = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14")
 _BOUNDARIES = ("new segment/", "edge boundary", "bad boundary", "boundary")
 _SKIPPED = "bad_acq_skip"
 _LEAST_S = 0.05
-"""A shorter gap is rounding."""
+"""A shorter gap is a rounding error."""
 
 
 @dataclass(frozen=True)
 class Break:
-    """A place at which the recording was interrupted."""
+    """An interruption of the recording."""
 
     at_s: float
-    """Seconds of recorded signal before it."""
+    """Seconds of recorded signal before the interruption."""
     missing_s: float | None = None
-    """Length of the interruption; None where the file does not state it."""
+    """Length of the interruption; None if the file does not state it."""
 
     def __str__(self) -> str:
         length = "a gap" if self.missing_s is None else f"a gap of {self.missing_s:.1f} s"
@@ -43,7 +43,7 @@ class Break:
 
 
 def to_signal_s(clock_s: float, breaks: Iterable[Break]) -> float:
-    """Seconds of recorded signal at a time that counts from the start of the file by the clock.
+    """Convert seconds by the clock, from the start of the file, to seconds of recorded signal.
 
     A time inside a gap becomes the time of the gap.
 
@@ -78,7 +78,7 @@ def breaks_in_header(path: Path) -> tuple[Break, ...]:
 
 
 def _record_starts(path: Path) -> tuple[list[float], float]:
-    """Start of every data record in seconds, and their length."""
+    """Start of every data record in seconds, and the length of a record."""
     with path.open("rb") as file:
         file.seek(192)
         kind = file.read(5)
@@ -96,7 +96,7 @@ _WARNINGS = threading.Lock()
 
 
 def read_edfio(path: Path) -> Any:
-    """A file as edfio has it: EDF opens at once whatever its length, BDF is read as a whole."""
+    """Open a file with edfio; only the header of EDF is read, but BDF is read as a whole."""
     import edfio
 
     with _WARNINGS, warnings.catch_warnings():
@@ -107,7 +107,7 @@ def read_edfio(path: Path) -> Any:
 
 
 def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
-    """Interruptions that annotations state: new segments, joined recordings, skipped signal."""
+    """Interruptions that annotations state as new segments, boundaries or skipped signal."""
     times_s: set[float] = set()
     for event in events:
         text = event.text.strip().lower()
@@ -119,7 +119,7 @@ def breaks_in_annotations(events: Sequence[Event]) -> tuple[Break, ...]:
 
 
 def onset_in_signal(onset: Onset, breaks: Sequence[Break]) -> tuple[Onset, list[Note]]:
-    """The onset in seconds of recorded signal, and what to know about it."""
+    """The onset in seconds of recorded signal, and a note if interruptions precede it."""
     before = [gap for gap in breaks if gap.missing_s and gap.at_s < onset.onset_s]
     if not before:
         return onset, []
@@ -147,7 +147,7 @@ def onset_in_signal(onset: Onset, breaks: Sequence[Break]) -> tuple[Onset, list[
 def unbroken(
     breaks: Sequence[Break], needed_s: tuple[float, float], margin_s: float
 ) -> tuple[float, float]:
-    """The interval with as much margin as lies between two interruptions; none may be inside."""
+    """The interval with as much margin as interruptions allow; refuses one inside of it."""
     start_s, stop_s = needed_s
     inside = [gap for gap in breaks if start_s < gap.at_s < stop_s]
     if inside:

@@ -1,4 +1,4 @@
-"""What an EDF or BDF header says that cannot be true, or that MNE changes without a word."""
+"""Statements of an EDF or BDF header that cannot be true or that MNE changes silently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from epilens.data.channels.non_contacts import why_no_contact
 from epilens.data.tables import as_number
 
 _FIXED, _SIGNAL = 256, 256
-"""Bytes of the header, and of every signal in it."""
+"""Bytes of the fixed part of a header, and of its part for every signal."""
 _FIELDS = (
     *(("label", 16), ("transducer", 80), ("dimension", 8), ("physical_min", 8)),
     *(("physical_max", 8), ("digital_min", 8), ("digital_max", 8), ("filter", 80)),
@@ -20,7 +20,7 @@ _MOST_SIGNALS = 4096
 
 
 def header_notes(path: Path) -> list[Note]:
-    """Notes about a header; none for files of other formats."""
+    """Notes about the header of an EDF or BDF file; none for other formats."""
     if path.suffix.lower() not in (".edf", ".bdf"):
         return []
     record_s, signals = _read_header(path)
@@ -43,7 +43,7 @@ def header_notes(path: Path) -> list[Note]:
 
 
 def _read_header(path: Path) -> tuple[float | None, list[dict[str, str]]]:
-    """Seconds of a data record, and the fields of each signal as text; none in another file."""
+    """Seconds of a data record, and the fields of each signal as text."""
     with path.open("rb") as file:
         fixed = file.read(_FIXED).decode("latin-1")
         count = int(as_number(fixed[252:256]) or 0)
@@ -60,13 +60,13 @@ def _read_header(path: Path) -> tuple[float | None, list[dict[str, str]]]:
 
 
 def _is_empty(signal: dict[str, str], kind: str) -> bool:
-    """Whether a range is empty: values cannot be converted to a voltage then."""
+    """Whether a range is empty, so that values cannot be converted to a voltage."""
     low, high = (as_number(signal[f"{kind}_{end}"]) for end in ("min", "max"))
     return low is not None and low == high
 
 
 def _rates(contacts: list[dict[str, str]], record_s: float | None) -> list[str]:
-    """Contacts at lower rates than others: the reader interpolates them."""
+    """A note on contacts at lower rates than others, which MNE interpolates."""
     counts = Counter(signal["samples"] for signal in contacts)
     if len(counts) < 2 or not record_s or record_s < 0:
         return []

@@ -1,9 +1,9 @@
-"""Excerpts of EDF and EDF+ files through edfio, which opens a file of any length at once.
+"""Read excerpts of EDF and EDF+ files with edfio, which opens a file of any length at once.
 
-MNE reads all annotations of a file when it opens it, which takes seconds for a day. Here the file
-is mapped again for each excerpt, so that memory stays bounded and a file that shrinks or disappears
-meanwhile is noticed. Only the plain case is read: one rate, continuous, units of voltage, each name
-once. MNE reads everything else.
+MNE reads all annotations when it opens a file, which takes seconds for a recording of a day. Here,
+the file is mapped again for each excerpt, so that memory stays bounded and a file that shrinks or
+disappears is noticed. Only continuous files with one rate, units of voltage and unique names are
+read here; MNE reads all others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class EdfReader(RecordingReader):
 
     @cached_property
     def breaks(self) -> tuple[Break, ...]:
-        """Interruptions by the time stamps, also if the header states none."""
+        """Interruptions in the time stamps, even if the header states none."""
         return breaks_in_header(self.path)
 
     def annotations(self) -> list[Event]:
@@ -59,7 +59,7 @@ class EdfReader(RecordingReader):
         ]
 
     def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
-        """Samples in µV, (channel, time); fewer of them where the file ends early."""
+        """Samples in µV, (channel, time); fewer samples if the file ends early."""
         edf = _open(self.path)
         stop = min(stop, _samples(edf))
         if stop <= start:
@@ -75,7 +75,7 @@ class EdfReader(RecordingReader):
 
 
 def open_edf(path: Path) -> EdfReader | None:
-    """A reader of a plain EDF file; None for a file that MNE must read."""
+    """Open an EDF file; None for a file that MNE must read."""
     try:
         edf = _open(path)
         return EdfReader(path, edf) if _is_plain(edf) else None
@@ -109,7 +109,7 @@ def _is_plain(edf: Edf) -> bool:
 
 
 def _scale(signal: EdfSignal) -> tuple[np.float32, np.float32]:
-    """µV of a step and of zero."""
+    """Gain and offset in µV: the value of one digital step, and of digital zero."""
     steps = signal.digital_max - signal.digital_min
     gain = (signal.physical_max - signal.physical_min) / steps
     zero = signal.physical_min - gain * signal.digital_min

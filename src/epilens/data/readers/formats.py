@@ -1,7 +1,7 @@
-"""File formats that carry intracranial EEG, what reads each of them, and what was tested.
+"""File formats of intracranial EEG, and how each of them is opened.
 
-A row says what a user must know: the file to name, an additional package, and how units and
-annotations arrive. `docs/reference/formats.md` shows these rows; the tests write a file of each.
+A format says what a user must know: which file to name, an additional package, and the source of
+units and annotations. `docs/reference/formats.md` lists them, and the tests write a file of each.
 Recordings of several files (BrainVision, Persyst, EEGLAB, Neuralynx) are opened by one of them.
 """
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format."""
+    """A file format and what a user must know about it."""
 
     name: str
     suffixes: tuple[str, ...]
-    """How the name of the file to give ends, in lower case."""
+    """Suffixes of the file that the user names, in lower case."""
     units: str
     """Where the unit of the samples comes from."""
     annotations: str
-    """What becomes an annotation."""
+    """Which parts of the file become annotations."""
     package: str = ""
-    """Package that is needed in addition; part of the extra `formats`."""
+    """Additional package that the format needs; part of the extra `formats`."""
     tested: bool = True
-    """Whether a file of this format, made for the tests, is read back in every sample."""
+    """Whether tests write a file of this format and compare every sample."""
 
 
 FORMATS = (
@@ -60,7 +60,7 @@ FORMATS = (
     FileFormat("Neuralynx", (".ncs",), "volts per bit, stated", "none", "neo"),
     FileFormat("ANT Neuro", (".cnt",), "stated for each channel", "text", "antio", tested=False),
 )
-"""Formats that are read; the first row of a suffix describes it."""
+"""Formats that are read; the first one with a suffix describes it."""
 
 _NOT_READ = {
     ".nwb": "NWB",
@@ -72,13 +72,13 @@ _NOT_READ = {
 
 
 def format_of(path: Path) -> FileFormat | None:
-    """The format of a file by its name; None for others, which MNE may read."""
+    """The format of a file by its suffix; None for other formats, which MNE may read."""
     name = path.name.lower()
     return next((row for row in FORMATS if name.endswith(row.suffixes)), None)
 
 
 def check_format(path: Path) -> None:
-    """Refuse a format that nothing reads, or whose package is not installed."""
+    """Refuse a format that cannot be read, or whose package is not installed."""
     if (name := _NOT_READ.get(path.suffix.lower())) is not None:
         raise DataError(
             f"expected a format that EpiLENS reads, found {name}. Export the recording as EDF+.",
@@ -114,7 +114,7 @@ def open_raw(path: Path) -> BaseRaw:
 
 
 def _mark_unknown_units(raw: BaseRaw) -> BaseRaw:
-    """Mark channels of GDF whose unit MNE does not know: it takes their numbers for volts."""
+    """Mark channels of GDF whose unit MNE does not know, because it assumes volts."""
     factors = raw._raw_extras[0]["units"]
     raw._orig_units = {
         name: "V" if factor < 1 else "n/a"
@@ -159,7 +159,7 @@ def header_of(path: Path) -> Path:
 
 
 def files_of(path: Path) -> list[Path]:
-    """All files of a recording, in the order of their names; sidecars are not among them."""
+    """All files of a recording, without sidecars, in the order of their names."""
     stem = path.name.partition(".")[0]
     if path.suffix.lower() == ".ncs":
         return sorted(file for file in path.parent.iterdir() if file.suffix.lower() == ".ncs")

@@ -1,4 +1,4 @@
-"""Micromed TRC files through neo, as a recording of MNE that reads excerpts."""
+"""Read Micromed TRC files with neo, as an `mne.io.Raw` that reads excerpts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mne.io import BaseRaw
 from epilens.data.readers.protocol import UV_PER_UNIT, plain_unit
 
 _NOTES = 1
-"""Place of the notes among neo's channels of events; triggers and video marks are numbers."""
+"""Index of the notes among neo's channels of events."""
 
 
 class MicromedRaw(BaseRaw):
-    """A TRC file of one uninterrupted recording."""
+    """An open TRC file with one uninterrupted recording."""
 
     def __init__(self, path: Path):
         # By its name, because the package is optional.

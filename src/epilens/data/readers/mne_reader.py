@@ -1,4 +1,4 @@
-"""Recordings through MNE's readers: whatever MNE opens, and any excerpt of it in µV."""
+"""Read excerpts in µV of any recording that MNE opens."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ class MneReader(RecordingReader):
         self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
         self.kinds = tuple(raw.get_channel_types())
         self._stated = units
-        self._stamped = _stamped_breaks(raw)
+        self._timed_breaks = _breaks_in_time_stamps(raw)
         stated = breaks_in_annotations(self._clock_annotations())
-        self.breaks = tuple(sorted((*self._stamped, *stated), key=lambda gap: gap.at_s))
+        self.breaks = tuple(sorted((*self._timed_breaks, *stated), key=lambda gap: gap.at_s))
 
     def annotations(self) -> list[Event]:
         """Annotations in the file, in seconds of recorded signal from its start."""
         return [
-            replace(event, onset_s=to_signal_s(event.onset_s, self._stamped))
+            replace(event, onset_s=to_signal_s(event.onset_s, self._timed_breaks))
             for event in self._clock_annotations()
         ]
 
     def _clock_annotations(self) -> list[Event]:
-        """Annotations as the file counts: by the clock, over interruptions."""
+        """Annotations in seconds by the clock, as in the file, including interruptions."""
         marks = self.raw.annotations
         onsets = marks.onset - self.raw.first_time
         return [
@@ -79,9 +79,8 @@ class MneReader(RecordingReader):
     def read(self, start: int, stop: int, names: Sequence[str]) -> NDArray[np.float32]:
         """Samples of some channels in µV, (channel, time).
 
-        Read in blocks so that no float64 copy is large. All channels are read before ours are
-        chosen: MNE is slower when it picks them itself, because every format that is read here
-        keeps the channels of an interval together.
+        They are read in blocks, so that no float64 copy is large. All channels are read before some
+        are selected, because MNE is slower when it selects them while reading.
         """
         in_file = {name: i for i, name in enumerate(self.names)}
         index = np.array([in_file[name] for name in names])
@@ -105,8 +104,8 @@ class MneReader(RecordingReader):
     def content_digest(self) -> str:
         """Digest of names, rate, length and the second in the middle; headers do not matter.
 
-        Two files with the same digest contain the same recording. Empty where that cannot be
-        decided: the middle cannot be read, or every channel is constant there.
+        Two files with the same digest contain the same recording. It is empty if the middle cannot
+        be read or every channel is constant there.
         """
         raw, fs, middle = self.raw, self.fs, self.samples // 2
         try:
@@ -121,7 +120,7 @@ class MneReader(RecordingReader):
         return digest.hexdigest()
 
     def unit_notes(self, names: Sequence[str]) -> list[Note]:
-        """Notes about channels for which the file states no unit."""
+        """Notes about channels without a unit in the file."""
         unstated = self._unitless & set(names)
         from_sidecar = sum(is_voltage(self._stated.get(name, "")) for name in unstated)
         texts = {
@@ -135,15 +134,15 @@ class MneReader(RecordingReader):
     def _uv_per_value(self, name: str) -> float:
         """Factor from what MNE gives to µV.
 
-        MNE gives volts where the file states a unit. Where it states none, MNE takes the bare
-        numbers for volts; if channels.tsv states the unit of these numbers, that is better.
+        MNE returns volts if the file states a unit. If it does not, MNE assumes volts; the unit in
+        channels.tsv is used instead, if there is one.
         """
         unit = plain_unit(self._stated.get(name, ""))
         return UV_PER_UNIT.get(unit, 1e6) if name in self._unitless else 1e6
 
     @cached_property
     def _unitless(self) -> set[str]:
-        """Channels for which the file states no unit of voltage.
+        """Channels without a unit of voltage in the file.
 
         Formats that need no units (FIF is in volts by definition) have no entry here.
         """
@@ -153,9 +152,9 @@ class MneReader(RecordingReader):
 
 
 def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
-    """Names that MNE numbered because the file has them twice, as the file has them.
+    """The original names of channels that MNE numbered because the file has them twice.
 
-    `RA 03-0` and `RA 03-1` become `RA 03` and `RA 03 (2)`. Names that sidecars list stay.
+    `RA 03-0` and `RA 03-1` become `RA 03` and `RA 03 (2)`. Names in sidecars do not change.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -171,9 +170,9 @@ def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> d
 
 
 def _repeated(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
-    """Channels that are the same contact as an earlier one, by electrode and number.
+    """Channels that are the same contact as an earlier channel, by electrode and number.
 
-    Names that sidecars list are different contacts.
+    Names in sidecars always mean different contacts.
     """
     first: dict[tuple[Contact, ...], str] = {}
     repeated = {}
@@ -186,8 +185,8 @@ def _repeated(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:
     return repeated
 
 
-def _stamped_breaks(raw: BaseRaw) -> tuple[Break, ...]:
-    """Interruptions by the time stamps of the file that an open recording was read from."""
+def _breaks_in_time_stamps(raw: BaseRaw) -> tuple[Break, ...]:
+    """Interruptions in the time stamps of the file of an open recording."""
     files = [Path(file) for file in raw.filenames if file is not None]
     # After a crop, nobody knows which records are left.
     if len(files) != 1 or raw.first_samp or not files[0].is_file():
@@ -196,9 +195,9 @@ def _stamped_breaks(raw: BaseRaw) -> tuple[Break, ...]:
 
 
 def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = None) -> MneReader:
-    """A file, opened by MNE's reader for it without loading the signal; or an open recording.
+    """A reader of a file, which MNE opens without loading the signal, or of an open recording.
 
-    units : those that sidecars state, by channel; used where the file states none.
+    units : units in sidecars by channel, for channels without a unit in the file.
     """
     if source is None or (isinstance(source, Path) and not source.exists()):
         is_link = source is not None and source.is_symlink()
@@ -232,16 +231,16 @@ def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
 
 
 WRONG_LENGTH = "the length of the file does not match its header"
-"""Said of a file that was cut off, or is still being written."""
+"""Warning about a file that was cut off or is still being written."""
 
 
 def is_cut_off(notes: Iterable[Note]) -> bool:
-    """Whether the reader warned of a file that ends before its header says."""
+    """Whether the reader warned that the file ends before its stated length."""
     return any(note.found == WRONG_LENGTH for note in notes)
 
 
 def beyond_the_end(onset_s: float, reader: RecordingReader) -> str:
-    """Why there is no signal at an onset: the file was cut off, or the time is not in it."""
+    """The message for an onset after the end of the signal, which says if the file is cut off."""
     length_s = reader.duration_s
     if is_cut_off(reader.notes):
         return (
@@ -267,14 +266,14 @@ _WARNINGS = (
 
 
 def _warning_in_our_words(text: str) -> Note:
-    """What a reader warns about; its own text quotes labels, annotations and paths."""
+    """A reader's warning in our own words, because its text quotes labels and paths."""
     matches = (words for phrase, words in _WARNINGS if phrase in text.lower())
     words = next(matches, "something in this file is unusual")
     return Note("the reader warned: {found}", "reader-warning", found=words)
 
 
 def _in_our_words(error: Exception) -> str:
-    """What kind of error a reader met, without what it says: that quotes texts and paths."""
+    """A reader's error in our own words, because its text quotes labels and paths."""
     kinds = (
         (FileNotFoundError, "that a file which belongs to it is missing"),
         (PermissionError, "one that may not be read (its permissions)"),

@@ -1,4 +1,4 @@
-"""What every reader offers: channels, rate, length, annotations, and any excerpt in µV."""
+"""The interface of readers: channels, rate, length, annotations, and any excerpt in µV."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ SECOND = Note(
     "is the same contact as an earlier channel of the file by its name; that one is used instead",
     "channel-name",
 )
-"""About a channel in `RecordingReader.repeated`."""
+"""Reason to exclude a channel in `RecordingReader.repeated`."""
 
 
 class RecordingReader(ABC):
-    """An open recording; only the excerpts that are asked for are read."""
+    """An open recording, of which only the requested excerpts are read."""
 
     names: tuple[str, ...]
     """Channels in the order of the file, without spaces around their names."""
     kinds: tuple[str, ...]
-    """MNE's type of each channel; `eeg` where the format has no types."""
+    """MNE's type of each channel; `eeg` if the format has no types."""
     bad: frozenset[str]
     """Channels that the file itself marks as bad."""
     fs: float
-    """Rate in Hz."""
+    """Sampling rate in Hz."""
     samples: int
     """Length in samples."""
     repeated: Mapping[str, str] = MappingProxyType({})
-    """Channels with the name of an earlier one: `A1 (2)` or `A 01` → `A1`."""
+    """The earlier channel with the same contact, by channel: `A1 (2)` or `A 01` → `A1`."""
     notes: tuple[Note, ...] = ()
     """Warnings about the file."""
     breaks: tuple[Break, ...] = ()
@@ -69,5 +69,5 @@ def plain_unit(text: str) -> str:
 
 
 def is_voltage(text: str) -> bool:
-    """Whether a unit is one of voltage."""
+    """Whether a text is a unit of voltage."""
     return plain_unit(text) in UV_PER_UNIT
