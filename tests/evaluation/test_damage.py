@@ -16,7 +16,7 @@ from epilens.cli import main
 from epilens.core.errors import CubeError, LedgerError
 from epilens.evaluation.ledger import read_ledger
 from epilens.evaluation.protocol import run
-from epilens.evaluation.run import Run, open_run, place_from
+from epilens.evaluation.run import Run, open_run, relative_cubes
 from epilens.evidence.files import open_cohort
 from epilens.io.outputs import MARKER
 from epilens.plan import Plan, Runtime
@@ -144,8 +144,8 @@ def test_no_whole_path_is_in_a_run(folder, cohort):
 
 
 def test_where_only_a_whole_path_would_tell_nothing_is_told():
-    assert place_from(Path("/data/runs/x"), Path("/data/cubes")) == "../../cubes"
-    assert place_from(Path("/data/runs/x"), Path("/home/somebody/cubes")) == ""
+    assert relative_cubes(Path("/data/runs/x"), Path("/data/cubes")) == "../../cubes"
+    assert relative_cubes(Path("/data/runs/x"), Path("/home/somebody/cubes")) == ""
 
 
 def test_half_a_line_of_times_is_left_out(folder):

@@ -45,7 +45,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
     A small cohort's t intervals are thin lines.
     """
     (ax,) = axes
-    places = range(len(frame))[::-1]
+    rows = range(len(frame))[::-1]
     styles: dict[str, dict[str, Any]] = {
         "": {"fmt": "o", "color": "black", "label": "this cohort"},
         "paper_": {"fmt": "s", "color": "0.55", "mfc": "white", "label": "paper"},
@@ -56,7 +56,7 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
         middle, low, high = (frame[f"{prefix}{name}"] for name in ("estimate", "low", "high"))
         ax.errorbar(
             middle,
-            [place + shift for place in places],
+            [row + shift for row in rows],
             xerr=[middle - low, high - middle],
             ms=4,
             lw=1.2,
@@ -64,12 +64,12 @@ def draw(frame: pd.DataFrame, axes: Panels) -> None:
             **style,
         )
     if "t_low" in frame:
-        heights = [place + 0.12 for place in places]
+        heights = [row + 0.12 for row in rows]
         ax.hlines(
             heights, frame["t_low"], frame["t_high"], color="black", lw=0.5, label="t interval"
         )
     ax.axvline(0, color="0.3", lw=0.8, ls=":")
-    ax.set_yticks(list(places), [HEADINGS[metric] for metric in frame["metric"]])
+    ax.set_yticks(list(rows), [HEADINGS[metric] for metric in frame["metric"]])
     ax.set_ylim(-0.6, len(frame) - 0.4)
     ax.set_xlabel("CDEL − PRQ-Net, 95 % bootstrap interval")
     legend_above(ax)

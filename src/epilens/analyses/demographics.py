@@ -46,23 +46,23 @@ def patient_table(run: Run) -> pd.DataFrame:
 
 def claim(frame: pd.DataFrame) -> Verdict:
     """State how many patients of the paper are in the cohort, and if their modality agrees."""
-    here = frame[frame["patient"].isin(set(PAPER["patient"]))]
-    if not len(here):
+    shared = frame[frame["patient"].isin(set(PAPER["patient"]))]
+    if not len(shared):
         nobody = f"{len(frame)} patients, none of them named in the paper"
         return Verdict(ClaimOutcome.NOT_COMPARABLE, "80 patients, all Engel class I", nobody)
-    pair = here.reindex(columns=["modality", "paper_modality"]).dropna().astype(str)
+    pair = shared.reindex(columns=["modality", "paper_modality"]).dropna().astype(str)
     same = int((pair["modality"].str.upper() == pair["paper_modality"].str.upper()).sum())
     agreement = f"; the modality agrees for {same} of the {len(pair)} for whom both are known"
     agreement = agreement if len(pair) else ""
     outcome = ClaimOutcome.NOT_COMPARABLE
     if same < len(pair):
         outcome = ClaimOutcome.DIFFER
-    elif len(here) == len(frame) == len(PAPER):
+    elif len(shared) == len(frame) == len(PAPER):
         outcome = ClaimOutcome.AGREE
     return Verdict(
         outcome,
         "80 patients, all Engel class I",
-        f"{len(frame)} patients, {len(here)} of them named in the paper{agreement}",
+        f"{len(frame)} patients, {len(shared)} of them named in the paper{agreement}",
     )
 
 

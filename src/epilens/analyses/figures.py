@@ -35,8 +35,8 @@ def style_of(method: str, others: Sequence[str] = ()) -> dict[str, Any]:
     """Marker and colour of a method, distinguishable in greyscale."""
     if method in _STYLES:
         return dict(_STYLES[method])
-    place = list(others).index(method) if method in others else 0
-    return {"marker": _OTHERS[place % len(_OTHERS)], "color": "0.6"}
+    index = list(others).index(method) if method in others else 0
+    return {"marker": _OTHERS[index % len(_OTHERS)], "color": "0.6"}
 
 
 def center_ticks(frame: pd.DataFrame) -> list[str]:
@@ -55,11 +55,11 @@ def grouped_points(
     groups, methods = list(dict.fromkeys(frame[group])), list(dict.fromkeys(frame["method"]))
     others = [method for method in methods if method not in _STYLES]
     shifts = (np.arange(len(methods)) - (len(methods) - 1) / 2) * min(0.2, 0.7 / len(methods))
-    places = {}
+    positions = {}
     for method, shift in zip(methods, shifts, strict=True):
         rows = frame[frame["method"] == method]
         at = {(name, method): groups.index(name) + shift for name in rows[group]}
-        places |= at
+        positions |= at
         middle, sd = rows[metric], rows.get(f"{metric}_sd")
         ax.errorbar(
             list(at.values()),
@@ -75,20 +75,20 @@ def grouped_points(
     ax.set_xticks(range(len(groups)), list(ticks))
     ax.set_xlim(-0.5, len(groups) - 0.5)
     legend_above(ax)
-    return places
+    return positions
 
 
 def legend_above(ax: Axes) -> None:
     """A legend outside of the Axes, where no point can be under it."""
     spacing: dict[str, Any] = {"handletextpad": 0.1, "columnspacing": 0.8, "borderaxespad": 0.1}
-    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
-    ax.legend(frameon=False, fontsize=7, ncols=3, **spacing, **place)
+    position: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+    ax.legend(frameon=False, fontsize=7, ncols=3, **spacing, **position)
 
 
-def legend_inside(ax: Axes, **place: Any) -> None:
+def legend_inside(ax: Axes, **position: Any) -> None:
     """A legend on white, so that lines do not run through its text."""
     white: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "framealpha": 1.0}
-    ax.legend(fontsize=7, borderaxespad=0, **white, **place)
+    ax.legend(fontsize=7, borderaxespad=0, **white, **position)
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,10 @@ def hardest_rows(ledger: pd.DataFrame) -> pd.DataFrame:
     is_ez = test[test["method"] == "prq"].set_index(key)["is_ez"].loc[wide.index]
     margin = (wide["p_nez"]["prq"] - wide["threshold"]["prq"]).abs().groupby(["seed", "patient"])
     # pivot sorted the channels by name, and ranks of ties keep that order.
-    place, channels = margin.rank(method="first"), margin.transform("size")
+    rank, channels = margin.rank(method="first"), margin.transform("size")
     parts = []
     for percent in PERCENTS:
-        hard = place <= -(-percent * channels // 100)
+        hard = rank <= -(-percent * channels // 100)
         for method in CORE:
             flagged = wide["p_nez"][method] < wide["threshold"][method]
             outcomes = (flagged & is_ez, flagged & ~is_ez, ~flagged & is_ez, ~flagged & ~is_ez)

@@ -30,10 +30,10 @@ def add_t_intervals(frame: pd.DataFrame, values: Sequence[Floats]) -> pd.DataFra
     limits = [
         t_interval(row) if few else (np.nan, np.nan) for row, few in zip(values, small, strict=True)
     ]
-    place = list(frame.columns).index("high") + 1
+    position = list(frame.columns).index("high") + 1
     for name, column in zip(KINDS.values(), zip(*limits, strict=True), strict=True):
-        frame.insert(place, name, column)
-        place += 1
+        frame.insert(position, name, column)
+        position += 1
     return frame
 
 

@@ -93,7 +93,7 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
 def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     """Verdict on the claim that CDEL transfers best, on average and in the worst center."""
     frame = frame[~frame["method"].str.endswith(SHAFT)]
-    here = ", ".join(
+    highest = ", ".join(
         f"{center} {value_of(frame, 'macro_f1', method=leader, center=center):.4f} "
         f"by {title_of(leader)}"
         for center, leader in _leaders(frame).items()
@@ -104,7 +104,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
         outcome_of(comparisons),
         "CDEL has the highest Macro-F1 on average over held-out centers (0.6163) and in the worst "
         "one (0.5773)",
-        f"highest are {here} of {frame['method'].nunique()} methods; CDEL has {own[0]:.4f} and "
+        f"highest are {highest} of {frame['method'].nunique()} methods; CDEL has {own[0]:.4f} and "
         f"{own[1]:.4f}; over all patients {in_words(everywhere)}; in its worst center "
         f"{in_words(worst)}",
     )

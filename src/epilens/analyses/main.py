@@ -68,7 +68,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
     frame = frame[~frame["method"].str.endswith(SHAFT)]
     leaders = [best(frame, metric) for metric in CLAIMED]
     nearest = str(frame.loc[frame[BIAS].abs().idxmin(), "method"])
-    here = ". ".join(
+    highest = ". ".join(
         f"{name} is highest for {title_of(leader)} "
         f"({value_of(frame, column, method=leader):.3f}); {in_words(comparison)}"
         for (column, name), leader, comparison in zip(
@@ -81,7 +81,7 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
         outcome_of(comparisons),
         "CDEL is highest in Macro-F1 (0.637), EZ-F1 (0.449) and AUROC (0.747) and has the EZ-"
         "fraction bias closest to zero (+0.003)",
-        f"of {len(frame)} methods, {here}. The bias is closest to zero for "
+        f"of {len(frame)} methods, {highest}. The bias is closest to zero for "
         f"{title_of(nearest)}{without}",
     )
 

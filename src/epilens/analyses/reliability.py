@@ -59,8 +59,8 @@ def reliability(ledger: pd.DataFrame) -> dict[str, float]:
 
 def calibration_error(said: np.ndarray, is_ez: np.ndarray, weight: np.ndarray) -> float:
     """Mean distance between stated probability and EZ fraction, over bins of equal width."""
-    place = np.minimum((said * FINE).astype(int), FINE - 1)
-    apart = np.bincount(place, weight * (said - is_ez), FINE)
+    bins = np.minimum((said * FINE).astype(int), FINE - 1)
+    apart = np.bincount(bins, weight * (said - is_ez), FINE)
     return float(np.abs(apart).sum() / weight.sum())
 
 

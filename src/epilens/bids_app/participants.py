@@ -129,13 +129,11 @@ class LocalizeParticipant(Job[ParticipantRecord]):
         if isinstance(error, EpilensError):
             why = self._without_paths(str(error))
         else:  # a defect that one patient's data reveals does not stop the others
-            # The error's own text may contain words of a recording: its type and place are enough.
+            # The error's own text may contain words of a recording: its type and line are enough.
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(frame.filename).name}, line {frame.lineno}"
-            why = (
-                f"{self.patient}: failed unexpectedly ({type(error).__name__} in {place}). Please "
-                "report it."
-            )
+            location = f"{Path(frame.filename).name}, line {frame.lineno}"
+            kind = type(error).__name__
+            why = f"{self.patient}: failed unexpectedly ({kind} in {location}). Please report it."
         return ParticipantRecord(self.patient, "failed", why)
 
     def _without_paths(self, text: str) -> str:

@@ -38,8 +38,8 @@ class Reason:
     def __str__(self) -> str:
         text = self.text
         if self.found:
-            here = "{found}" in text
-            text = text.replace("{found}", self.found) if here else f"{text}, found {self.found}."
+            text = text if "{found}" in text else f"{text}, found {{found}}."
+            text = text.replace("{found}", self.found)
         text = f"{self.subject}: {text}" if self.subject else text
         return f"{text} {self.hint}" if self.hint else text
 

@@ -56,20 +56,20 @@ class Origin:
 class Registry(Mapping[str, Row], Generic[Row]):
     """Rows by name: of modules, or of all modules of a package, and of plugins.
 
-    `place` (one, or several in this order) is imported on first use; `group` is the entry-point
+    `source` (one, or several in this order) is imported on first use; `group` is the entry-point
     group of plugins; `attribute` of a module contains its rows. `row` is their type where the
     package has none of its own.
     """
 
     def __init__(
         self,
-        place: str | tuple[str, ...],
+        source: str | tuple[str, ...],
         kind: str,
         group: str = "",
         attribute: str = "ENTRIES",
         row: type | None = None,
     ):
-        self._places = (place,) if isinstance(place, str) else place
+        self._sources = (source,) if isinstance(source, str) else source
         self._kind, self._group, self._attribute, self._row = kind, group, attribute, row
 
     @cached_property
@@ -86,12 +86,12 @@ class Registry(Mapping[str, Row], Generic[Row]):
         return rows
 
     def _own_modules(self) -> Iterator[ModuleType]:
-        for name in self._places:
-            place = import_module(name)
-            if not hasattr(place, "__path__"):
-                yield place
+        for name in self._sources:
+            package = import_module(name)
+            if not hasattr(package, "__path__"):
+                yield package
                 continue
-            for module in pkgutil.iter_modules(place.__path__):
+            for module in pkgutil.iter_modules(package.__path__):
                 if not module.name.startswith("_"):  # shared by several rows
                     yield import_module(f"{name}.{module.name}")
 

@@ -129,10 +129,10 @@ class Certainty:
             return _JSON.validate_json(json.dumps(tree), strict=True)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(key) for key in first["loc"])
+            field = ".".join(str(key) for key in first["loc"])
             raise ModelError(
                 f"{who}: expected what training stores about the certainty of a model, found "
-                f"{place!r} wrong ({first['msg']}). Train the model again."
+                f"{field!r} wrong ({first['msg']}). Train the model again."
             ) from None
 
 

@@ -118,9 +118,9 @@ def one_thread() -> Generator[None]:
 
 
 @lru_cache(maxsize=256)
-def open_once(path: Path, beside: str, key: str) -> xr.Dataset:
+def open_once(path: Path, store: str, key: str) -> xr.Dataset:
     """A cube, cached between the cells of a process under its path and key."""
-    return open_patient(path, beside)
+    return open_patient(path, store)
 
 
 def run_cell(cell: Cell) -> None:

@@ -23,7 +23,7 @@ from epilens.evaluation.execution import Cell, as_jobs
 from epilens.evaluation.ledger import KEY, check_ledger, fuse, with_thresholds
 from epilens.evaluation.novelty import check_apart
 from epilens.evaluation.plan_check import check_cubes
-from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, place_from
+from epilens.evaluation.run import KIND, RECOGNISE_GLOBS, Run, relative_cubes
 from epilens.evaluation.splits import (
     leave_one_center_out,
     read_split,
@@ -86,8 +86,8 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     >>> from tempfile import TemporaryDirectory
     >>> from epilens.testing import make_run
     >>> plan = Plan(name="mine", seeds=(1,), methods=("logistic-z",)).override(splits={"folds": 2})
-    >>> with TemporaryDirectory() as place:
-    ...     folder = run(plan, make_run().cohort, Runtime(out=Path(place)))
+    >>> with TemporaryDirectory() as out:
+    ...     folder = run(plan, make_run().cohort, Runtime(out=Path(out)))
     ...     len(Run(folder))
     1
     """
@@ -98,30 +98,30 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     members = labelled(cohort)
     split = make_split(plan, members.centers)
     out = join(runtime.out, plan.name)
-    with writable(out) as here, locked_output(here, KIND, RECOGNISE_GLOBS) as folder:
-        place = Run(folder)
-        _begin(place, plan, split, members, [method.name for method in methods])
-        cells = _cells(place, methods, plan, split, members)
+    with writable(out) as local, locked_output(local, KIND, RECOGNISE_GLOBS) as folder:
+        run_folder = Run(folder)
+        _begin(run_folder, plan, split, members, [method.name for method in methods])
+        cells = _cells(run_folder, methods, plan, split, members)
         for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
             if done.result:
-                place.note_time(cell.method, cell.seed, cell.fold, done.result)
-        if place.ledger_damaged:
-            methods = [*_finished_before(place, methods, split, members), *methods]
-            cells = _cells(place, methods, plan, split, members)
-        _assemble(place, methods, cells, split, plan)
+                run_folder.note_time(cell.method, cell.seed, cell.fold, done.result)
+        if run_folder.ledger_damaged:
+            methods = [*_finished_before(run_folder, methods, split, members), *methods]
+            cells = _cells(run_folder, methods, plan, split, members)
+        _assemble(run_folder, methods, cells, split, plan)
     return download(out)
 
 
 def _finished_before(
-    place: Run, methods: Sequence[Method], split: pd.DataFrame, members: Members
+    run_folder: Run, methods: Sequence[Method], split: pd.DataFrame, members: Members
 ) -> list[Method]:
     """Other methods of a run whose ledger is damaged, all of whose cells are still there."""
-    plan, current = Run(place.folder).plan, {method.name for method in methods}
+    plan, current = Run(run_folder.folder).plan, {method.name for method in methods}
     others = [METHODS[name] for name in plan.methods if name in METHODS and name not in current]
     finished = []
     for method in others:
         with suppress(CubeError):  # without the store that it reads, its cells have no key
-            if all(cell.complete for cell in _cells(place, [method], plan, split, members)):
+            if all(cell.complete for cell in _cells(run_folder, [method], plan, split, members)):
                 finished.append(method)
     return finished
 
@@ -157,30 +157,30 @@ def labelled(cohort: Cohort) -> Members:
 
 
 def _begin(
-    place: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
+    run_folder: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
 ) -> None:
     """Write plan, split and cohort; a run refuses to go on with another cohort or split.
 
     Damaged files of the start are written again: cells record what they were made from.
     """
     digests = {"split_digest": split_digest(split), "cohort_digest": digest_of(members.about)}
-    began = place.begun_with
+    began = run_folder.begun_with
     if not began:
         check_apart((patient, members.cohort[patient]) for patient in members.about)
     for part in ("cohort", "split"):
         old, new = began.get(f"{part}_digest"), digests[f"{part}_digest"]
         if began and old != new:
             raise PlanError(
-                f"{place.folder}: expected the {part} that this run began with ({old}), found "
+                f"{run_folder.folder}: expected the {part} that this run began with ({old}), found "
                 f"another ({new}). Give the plan another name, or remove the run."
             )
     # The plan of a run names all of its methods, whichever plan file brought them.
-    names = [*place.methods_before, *plan.methods, *methods]
+    names = [*run_folder.methods_before, *plan.methods, *methods]
     whole = plan.override(methods=tuple(dict.fromkeys(names)))
     setting = {"plan_digest": whole.digest, **digests, "patients": dict(members.about)}
     setting["simulated"] = any(about["simulated"] for about in members.about.values())
-    setting |= {"smoke": plan.smoke, "cubes": place_from(place.folder, members.folder)}
-    place.begin(whole, split, setting)
+    setting |= {"smoke": plan.smoke, "cubes": relative_cubes(run_folder.folder, members.folder)}
+    run_folder.begin(whole, split, setting)
 
 
 def cell_inputs(
@@ -205,7 +205,7 @@ def trained_parts(methods: Sequence[Method]) -> list[str]:
 
 
 def _cells(
-    place: Run, methods: Sequence[Method], plan: Plan, split: pd.DataFrame, members: Members
+    run_folder: Run, methods: Sequence[Method], plan: Plan, split: pd.DataFrame, members: Members
 ) -> list[Cell]:
     cells = []
     for name in trained_parts(methods):
@@ -214,19 +214,23 @@ def _cells(
             for fold, rows in split.groupby("fold", sort=False):
                 inputs = cell_inputs(name, seed, plan, rows, keys)
                 paths = {patient: members.cohort.path(patient) for patient in rows["patient"]}
-                folder = place.cell(name, seed, str(fold))
+                folder = run_folder.cell(name, seed, str(fold))
                 cells.append(Cell(name, seed, str(fold), rows, paths, plan, folder, inputs))
     return cells
 
 
-def store_keys(cohort: Cohort, patients: Mapping[str, Any], beside: str) -> dict[str, str]:
+def store_keys(cohort: Cohort, patients: Mapping[str, Any], store: str) -> dict[str, str]:
     """Key of each patient's cube, or of the store next to it that a method reads."""
-    local_files(store_path(cohort.path(patient), beside) for patient in patients)
-    return {patient: key_of(cohort.path(patient), beside) for patient in patients}
+    local_files(store_path(cohort.path(patient), store) for patient in patients)
+    return {patient: key_of(cohort.path(patient), store) for patient in patients}
 
 
 def _assemble(
-    place: Run, methods: Sequence[Method], cells: Sequence[Cell], split: pd.DataFrame, plan: Plan
+    run_folder: Run,
+    methods: Sequence[Method],
+    cells: Sequence[Cell],
+    split: pd.DataFrame,
+    plan: Plan,
 ) -> None:
     """The ledger of all methods, complete or refused with the list of what is missing."""
     by_method = {
@@ -238,10 +242,10 @@ def _assemble(
             parts = [by_method[part] for part in METHODS[name].parts]
             by_method[name] = _from_parts(METHODS[name], parts, plan)
     rows = pd.concat(list(by_method.values()), ignore_index=True)
-    if place.ledger_whole:
-        old = place.ledger
+    if run_folder.ledger_whole:
+        old = run_folder.ledger
         rows = pd.concat([old[~old["method"].isin(set(by_method))], rows], ignore_index=True)
-    place.write_ledger(check_complete(rows, split, [method.name for method in methods]))
+    run_folder.write_ledger(check_complete(rows, split, [method.name for method in methods]))
 
 
 def _from_parts(method: Method, parts: Sequence[pd.DataFrame], plan: Plan) -> pd.DataFrame:

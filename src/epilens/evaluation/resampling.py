@@ -288,7 +288,7 @@ def rank_rows(p_nez: Floats, is_ez: Bools) -> dict[str, Floats]:
     # A score in [0, 1] leaves the two highest bits free, so that its label fits below it: sorting
     # whole numbers is several times quicker than sorting an index, and loses nothing.
     bits = (np.ascontiguousarray(p_nez) + 0.0).view(np.int64)
-    key = np.sort((bits << 1) | is_ez, axis=1)  # (row, place), most EZ-like first
+    key = np.sort((bits << 1) | is_ez, axis=1)  # (row, rank), most EZ-like first
     marks = key & 1
     ez, ez_found = marks.astype(np.float64), np.cumsum(marks, axis=1).astype(np.float64)
     end = (key[:, 1:] >> 1) != (key[:, :-1] >> 1)
@@ -296,19 +296,19 @@ def rank_rows(p_nez: Floats, is_ez: Bools) -> dict[str, Floats]:
     tied = np.flatnonzero(~end.all(axis=1))
     if len(tied):
         ez[tied], ez_found[tied], first[tied] = _average_ties(ez[tied], end[tied])
-    return _from_places(ez, ez_found, int(is_ez.sum())) | {"mrr_ez": first}
+    return _metrics_by_rank(ez, ez_found, int(is_ez.sum())) | {"mrr_ez": first}
 
 
-def _from_places(ez: Floats, ez_found: Floats, K: int) -> dict[str, Floats]:
+def _metrics_by_rank(ez: Floats, ez_found: Floats, K: int) -> dict[str, Floats]:
     """Metrics from the chance of EZ at each rank, and the EZ found down to it if it is one."""
     n = ez.shape[1]
-    place = np.arange(1, n + 1)
-    discount = 1 / np.log2(place + 1)
-    sums = ez @ np.stack([place, discount / discount[:K].sum(), (place <= K) / K], axis=1)
+    rank = np.arange(1, n + 1)
+    discount = 1 / np.log2(rank + 1)
+    sums = ez @ np.stack([rank, discount / discount[:K].sum(), (rank <= K) / K], axis=1)
     return {
-        # The EZ places add up to K(K + 1)/2 if all EZ come first, each NEZ ahead adds one.
+        # The EZ ranks add up to K(K + 1)/2 if all EZ come first, each NEZ ahead adds one.
         "auroc": 1 - (sums[:, 0] - K * (K + 1) / 2) / (K * (n - K)),
-        "ez_auprc": (ez * ez_found) @ (1 / place) / K,
+        "ez_auprc": (ez * ez_found) @ (1 / rank) / K,
         "ndcg_ez": sums[:, 1],
         "recall_at_k": sums[:, 2],
         "top1_ez": ez[:, 0],
@@ -318,17 +318,17 @@ def _from_places(ez: Floats, ez_found: Floats, K: int) -> dict[str, Floats]:
 def _average_ties(ez: Floats, end: Bools) -> tuple[Floats, Floats, Floats]:
     """The same over all orders of tied channels: chance of EZ, EZ found, 1/rank of the first."""
     rows, n = ez.shape
-    places = np.broadcast_to(np.arange(n), (rows, n))
+    positions = np.broadcast_to(np.arange(n), (rows, n))
     edge = np.ones((rows, 1), bool)
-    start = np.maximum.accumulate(np.where(np.hstack([edge, end]), places, 0), axis=1)
-    last = np.where(np.hstack([end, edge]), places, n)[:, ::-1]
+    start = np.maximum.accumulate(np.where(np.hstack([edge, end]), positions, 0), axis=1)
+    last = np.where(np.hstack([end, edge]), positions, n)[:, ::-1]
     stop = np.minimum.accumulate(last, axis=1)[:, ::-1] + 1
     total = np.hstack([np.zeros((rows, 1)), np.cumsum(ez, axis=1)])
     ahead = np.take_along_axis(total, start, axis=1)
     inside, size = np.take_along_axis(total, stop, axis=1) - ahead, stop - start
-    # Given an EZ channel at a place, each place before it holds another one with this chance.
+    # Given an EZ channel at a position, each one before it has another EZ with this chance.
     others = np.maximum(inside - 1, 0) / np.maximum(size - 1, 1)
-    ez_found = ahead + 1 + (places - start) * others
+    ez_found = ahead + 1 + (positions - start) * others
     group = (inside > 0).argmax(axis=1)[:, None]
     at = [np.take_along_axis(a, group, axis=1) for a in (start, size, inside)]
     first = [expected_reciprocal_rank(*row) for row in np.hstack(at).astype(int).tolist()]

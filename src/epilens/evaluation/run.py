@@ -68,8 +68,8 @@ class Run:
     def cell(self, method: str, seed: int, fold: str) -> CellFolder:
         """The cell of a method, seed and fold; a center's name can be a fold."""
         # Names of centers come from files: characters that could leave the folder are escaped.
-        place = quote(f"seed-{seed}_fold-{fold}", safe=" ()+,-.")
-        return CellFolder(self.folder / "cells" / method.replace("/", "--") / place)
+        name = quote(f"seed-{seed}_fold-{fold}", safe=" ()+,-.")
+        return CellFolder(self.folder / "cells" / method.replace("/", "--") / name)
 
     @cached_property
     def setting(self) -> dict[str, Any]:
@@ -220,9 +220,9 @@ class Run:
 
     def note_time(self, method: str, seed: int, fold: str, processor_s: float) -> None:
         """Record the processor time of a cell; outside its folder, whose bytes stay the same."""
-        path, place = self.folder / _TIMES, quote(fold, safe=" ")
+        path, escaped = self.folder / _TIMES, quote(fold, safe=" ")
         with as_storage_error(path), path.open("a", encoding="utf-8") as file:
-            file.write(to_tsv([method, str(seed), place, f"{processor_s:.2f}"], ()))
+            file.write(to_tsv([method, str(seed), escaped, f"{processor_s:.2f}"], ()))
 
     @property
     def times(self) -> pd.DataFrame:
@@ -329,7 +329,7 @@ def open_run(
     """
     run = Run(download(folder))
     run.check_finished()
-    other = _beside(run) if loco is None else Run(download(loco))
+    other = _find_loco_run(run) if loco is None else Run(download(loco))
     if other is not None:
         other.check_finished()
         if other.setting["cohort_digest"] != run.setting["cohort_digest"]:
@@ -337,20 +337,20 @@ def open_run(
                 f"{other.folder}: expected the cohort of {folder}, found another one. Run leave-"
                 "one-center-out on the same cubes."
             )
-    place = _remembered(run) if cubes is None else download(cubes)
-    return Run(run.folder, place, None if other is None else other.folder)
+    cubes_folder = _recorded_cubes(run) if cubes is None else download(cubes)
+    return Run(run.folder, cubes_folder, None if other is None else other.folder)
 
 
-def _remembered(run: Run) -> Path | None:
+def _recorded_cubes(run: Run) -> Path | None:
     """Where the cubes were when the run was made, if they are still there."""
     recorded = str(run.setting.get("cubes") or "?")
     if origin_of(run.folder):
         return download_relative(run.folder, recorded)
-    place = run.folder / recorded
-    return place if place.is_dir() else None
+    folder = run.folder / recorded
+    return folder if folder.is_dir() else None
 
 
-def place_from(folder: Path, cubes: Path) -> str:
+def relative_cubes(folder: Path, cubes: Path) -> str:
     """Path of the cubes relative to a run's folder; '' where only an absolute path exists.
 
     Absolute paths can contain names of people.
@@ -362,7 +362,7 @@ def place_from(folder: Path, cubes: Path) -> str:
     return Path(os.path.relpath(target, start)).as_posix() if len(shared) > 1 else ""
 
 
-def _beside(run: Run) -> Run | None:
+def _find_loco_run(run: Run) -> Run | None:
     """A finished leave-one-center-out run of the same cohort in the same folder of runs."""
     for folder in sorted(p for p in run.folder.resolve().parent.iterdir() if p.is_dir()):
         other = Run(folder)

@@ -64,10 +64,10 @@ def _average_precision(groups: list[Group], K: int) -> float:
     for ahead, size, ez, ez_ahead in groups:
         if not ez:
             continue
-        place = np.arange(1, size + 1)
-        # Given an EZ channel at a place, each place before it holds another one with this chance.
+        rank = np.arange(1, size + 1)
+        # Given an EZ channel at a rank, each rank before it has another EZ with this chance.
         others = (ez - 1) / (size - 1) if size > 1 else 0.0
-        precision = (ez_ahead + 1 + (place - 1) * others) / (ahead + place)
+        precision = (ez_ahead + 1 + (rank - 1) * others) / (ahead + rank)
         total += ez / size * float(precision.sum())
     return total / K
 
@@ -83,7 +83,7 @@ def expected_reciprocal_rank(ahead: int, size: int, ez: int) -> float:
     """Expected 1/rank of the first of `ez` channels, shuffled among `size` behind `ahead`."""
     orders = comb(size, ez)
     return sum(
-        comb(size - place, ez - 1) / orders / (ahead + place) for place in range(1, size - ez + 2)
+        comb(size - rank, ez - 1) / orders / (ahead + rank) for rank in range(1, size - ez + 2)
     )
 
 

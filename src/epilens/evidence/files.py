@@ -43,23 +43,23 @@ def open_cube(path: str | Path) -> xr.Dataset:
     return check(cube)
 
 
-def store_path(path: str | Path, beside: str) -> Path:
+def store_path(path: str | Path, store: str) -> Path:
     """The file of a patient's cube, or of a store next to it."""
     path = Path(path)
-    return path if beside == "cube" else path.parent / beside / path.name
+    return path if store == "cube" else path.parent / store / path.name
 
 
-def key_of(path: str | Path, beside: str = "cube") -> str:
+def key_of(path: str | Path, store: str = "cube") -> str:
     """Digest of all that a method reads: the cube, and the store next to it if it reads one.
 
     A method that reads traces or signals reads the cube's masks and labels too.
     """
-    if beside == "cube":
+    if store == "cube":
         return _key(path)
-    place = store_path(path, beside)
-    if not local_file(place).exists():
-        raise _missing_error(place, beside, "none")
-    return f"{_key(path)}-{_key(place)}"
+    store_file = store_path(path, store)
+    if not local_file(store_file).exists():
+        raise _missing_error(store_file, store, "none")
+    return f"{_key(path)}-{_key(store_file)}"
 
 
 def _key(path: str | Path) -> str:
@@ -72,34 +72,34 @@ def _key(path: str | Path) -> str:
     return key
 
 
-def open_patient(path: str | Path, beside: str = "cube") -> xr.Dataset:
+def open_patient(path: str | Path, store: str = "cube") -> xr.Dataset:
     """Open a cube; with `features`, `traces` or `signals`, add the variables of that store.
 
     The arrays of the store are read on access and not cached.
     """
     cube = open_cube(path)
-    if beside == "cube":
+    if store == "cube":
         return cube
-    place = store_path(path, beside)
+    store_file = store_path(path, store)
     try:
-        store = open_store(place)
+        added = open_store(store_file)
     except DamagedError:
         raise
     except Exception as error:  # zarr raises many kinds for a damaged store
         why = f"none that can be read ({type(error).__name__})"
-        raise _missing_error(place, beside, why) from error
+        raise _missing_error(store_file, store, why) from error
     for axis in ("seizure", "channel"):
-        if store[axis].values.tolist() != cube[axis].values.tolist():
-            raise _missing_error(place, beside, f"those of other {axis}s")
-    if cube.attrs.get("recordings") != store.attrs.get("recordings"):
-        raise _missing_error(place, beside, "those of other recordings, or of other settings")
-    return joined(cube, store)
+        if added[axis].values.tolist() != cube[axis].values.tolist():
+            raise _missing_error(store_file, store, f"those of other {axis}s")
+    if cube.attrs.get("recordings") != added.attrs.get("recordings"):
+        raise _missing_error(store_file, store, "those of other recordings, or of other settings")
+    return joined(cube, added)
 
 
-def _missing_error(place: Path, beside: str, why: str) -> CubeError:
+def _missing_error(store_file: Path, store: str, why: str) -> CubeError:
     return CubeError(
-        f"{place}: expected the {beside} of a patient, found {why}. Write them with `epilens "
-        f"describe --plan PLAN`, where the plan has a method that reads {beside}."
+        f"{store_file}: expected the {store} of a patient, found {why}. Write them with `epilens "
+        f"describe --plan PLAN`, where the plan has a method that reads {store}."
     )
 
 

@@ -61,21 +61,21 @@ class Seizures:
         first = parts[0]
         shape = (len(parts), first.shape[0], len(self.channels), *first.shape[2:])
         out = np.zeros(shape, first.dtype)
-        self._place(np.moveaxis(out, 2, 1), [np.moveaxis(part, 1, 0) for part in parts])
+        self._copy_to(np.moveaxis(out, 2, 1), [np.moveaxis(part, 1, 0) for part in parts])
         return out
 
     def concatenate(self, parts: Sequence[Array]) -> Array:
         """Concatenate arrays (channel, sample) of unequal length as (channel, sample)."""
         stops = np.cumsum([part.shape[1] for part in parts])
         out = np.zeros((len(self.channels), stops[-1]), parts[0].dtype)
-        self._place(np.split(out, stops[:-1], axis=1), parts)
+        self._copy_to(np.split(out, stops[:-1], axis=1), parts)
         return out
 
-    def _place(self, places: Iterable[Array], parts: Sequence[Array]) -> None:
+    def _copy_to(self, targets: Iterable[Array], parts: Sequence[Array]) -> None:
         """Copy every seizure to its part of the output; channels come first in both."""
         row = {name: i for i, name in enumerate(self.channels)}
-        for place, part, recording in zip(places, parts, self.about, strict=True):
-            place[[row[name] for name in recording.channels]] = part
+        for target, part, recording in zip(targets, parts, self.about, strict=True):
+            target[[row[name] for name in recording.channels]] = part
 
 
 @dataclass(frozen=True)

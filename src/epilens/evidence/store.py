@@ -69,7 +69,7 @@ class DescribePatient(Job[DescriptionResult]):
     patient: Patient
     plan: Plan
     out: Path
-    beside: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
     """Stores that are wanted next to the cube."""
     threads: int | None = None
     rows: list[AuditRow] = field(default_factory=list)
@@ -98,7 +98,7 @@ class DescribePatient(Job[DescriptionResult]):
     @cached_property
     def keys(self) -> dict[str, str]:
         """Key of the cube and of each store next to it."""
-        names = ("cube", *self.beside)
+        names = ("cube", *self.stores)
         return {name: store_key(STORES[name], self.key, self.plan) for name in names}
 
     @cached_property
@@ -182,9 +182,9 @@ def describe_cohort(
         DESCRIPTORS[name]  # an unknown name is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
     threads = 1 if jobs > 1 else threads
-    # Contact features are small, and the shipped model reads them: every cube has them beside it.
-    beside = tuple(dict.fromkeys((CONTACT_FEATURES.name, *stores)))
-    work = [DescribePatient(patient, plan, out, beside, threads) for patient in patients]
+    # Contact features are small, and the shipped model reads them: every cube has them next to it.
+    wanted = tuple(dict.fromkeys((CONTACT_FEATURES.name, *stores)))
+    work = [DescribePatient(patient, plan, out, wanted, threads) for patient in patients]
     if jobs > 1:  # the largest first, so that no process is left with one at the end
         work.sort(key=_size, reverse=True)
     _check_names(patients, out)
@@ -284,7 +284,7 @@ def _bytes_of(job: DescribePatient) -> float:
     plan, w = job.plan, job.plan.windows
     windows = (w.stop_s - w.start_s - w.length_s) / w.stride_s + 1
     numbers = windows * len(plan.descriptors)
-    if "traces" in job.beside:
+    if "traces" in job.stores:
         numbers += plan.traces.segments * plan.traces.samples
     return 2 * 4 * numbers * sum(len(run.channels) for run in job.patient.runs)
 

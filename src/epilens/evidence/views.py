@@ -96,10 +96,10 @@ class Standardizer:
                 continue
             # Chan's update: patients come one at a time and never lie in memory together.
             φ = seen.astype(np.float64)
-            here = φ.mean(axis=0)
+            patient_mean = φ.mean(axis=0)
             total = n + len(φ)
-            gap = here - mean
-            squares = squares + ((φ - here) ** 2).sum(axis=0) + gap**2 * n * len(φ) / total
+            gap = patient_mean - mean
+            squares = squares + ((φ - patient_mean) ** 2).sum(axis=0) + gap**2 * n * len(φ) / total
             mean = mean + gap * len(φ) / total
             n = total
         if not n:

@@ -70,7 +70,7 @@ def check_writable(folder: Path) -> None:
     For commands that compute for a long time before they write.
     """
     folder = folder.absolute()
-    nearest = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    nearest = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     code = 0
     if not os.path.isdir(nearest):  # noqa: PTH112 - Path.is_dir raises without permission
         code = errno.ENOTDIR
@@ -271,15 +271,15 @@ def _rename_all(folder: Path, hidden_names: Mapping[str, str]) -> None:
 
 def fsync_tree(folder: Path) -> None:
     """Flush all files of a folder to the disk, so that a power loss after a rename loses none."""
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             # Windows flushes only files that are open for writing.
-            handle = os.open(Path(place) / name, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+            handle = os.open(Path(parent) / name, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
             try:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-        fsync_folder(Path(place))
+        fsync_folder(Path(parent))
 
 
 def fsync_folder(folder: Path) -> None:

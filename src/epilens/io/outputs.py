@@ -229,8 +229,8 @@ def first_corrupt(folder: str | Path) -> str:
 
 def _files(folder: Path) -> set[str]:
     return {
-        (Path(place) / name).relative_to(folder).as_posix()
-        for place, _, names in os.walk(folder)
+        (Path(parent) / name).relative_to(folder).as_posix()
+        for parent, _, names in os.walk(folder)
         for name in names
     } - {MARKER}
 
@@ -262,8 +262,8 @@ def remove_leftovers(folder: str | Path) -> None:
     """
     folder = Path(folder)
     finish_together(folder)
-    for place, folders, names in os.walk(folder):
-        parent = Path(place)
+    for root, folders, names in os.walk(folder):
+        parent = Path(root)
         for name in filter(is_leftover, names):
             if name != LOCK:
                 remove_unlocked(parent / name)

@@ -166,10 +166,10 @@ class RemoteFolder:
 
     def names(self) -> Iterator[str]:
         """Finished files that are here."""
-        for place, folders, names in os.walk(self.path):
+        for parent, folders, names in os.walk(self.path):
             folders[:] = [name for name in folders if not is_leftover(name)]
             for name in names:
-                path = Path(place) / name
+                path = Path(parent) / name
                 if not is_leftover(name) and path.is_file() and not path.is_symlink():
                     yield path.relative_to(self.path).as_posix()
 
@@ -233,7 +233,7 @@ class RemoteFolder:
     @property
     def size(self) -> int:
         """Bytes on the disk."""
-        files = (Path(place) / name for place, _, names in os.walk(self.base) for name in names)
+        files = (Path(parent) / name for parent, _, names in os.walk(self.base) for name in names)
         return sum(path.lstat().st_size for path in files if path.exists())
 
 

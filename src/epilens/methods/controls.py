@@ -71,7 +71,7 @@ def _fit(
 ) -> Scorer:
     """Train; missing values become the fit patients' means."""
     from epilens.networks.controls import weighted_share
-    from epilens.networks.training import Lesson, build, fit_network, predict
+    from epilens.networks.training import TrainingSetup, build, fit_network, predict
 
     names = list(channel_table(training.fit[0]))
     columns = len(names)
@@ -86,7 +86,7 @@ def _fit(
         [_as_tensors(patient, table_of, fill) for patient in part]
         for part in (training.fit, training.validation)
     )
-    lesson = Lesson(
+    setup = TrainingSetup(
         fit,
         validation,
         partial(weighted_share, nez_weight=nez_weight),
@@ -95,7 +95,7 @@ def _fit(
     )
     return Scorer(
         lambda patient: predict(network, _as_tensors(patient, table_of, fill)),
-        fit_network(network, lesson),
+        fit_network(network, setup),
         notes={
             "columns": names,
             "nez_weight": nez_weight,

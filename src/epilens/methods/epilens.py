@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def fit_branch(settings: Mapping[str, Any], training: Training) -> Scorer:
     """Standardize on fit patients, train, keep the epoch that validation patients prefer."""
-    from epilens.networks.training import Lesson, as_tensors, build, fit_network, predict
+    from epilens.networks.training import TrainingSetup, as_tensors, build, fit_network, predict
 
     standardizer = Standardizer.fit(training.fit)
     seed = branch_seed(training.seed, settings["network"])
@@ -28,10 +28,10 @@ def fit_branch(settings: Mapping[str, Any], training: Training) -> Scorer:
         [as_tensors(cube, standardizer) for cube in part]
         for part in (training.fit, training.validation)
     )
-    lesson = Lesson(fit, validation, network.share, seed, training.plan.training)
+    setup = TrainingSetup(fit, validation, network.share, seed, training.plan.training)
     return Scorer(
         lambda cube: predict(network, as_tensors(cube, standardizer)),
-        fit_network(network, lesson),
+        fit_network(network, setup),
         notes={"counts": evidence_counts([*training.fit, *training.validation])},
         tensors=_tensors(network, standardizer),
         # By name: code that explains scores does not change them, so it is not in the key.

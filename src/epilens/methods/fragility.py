@@ -115,11 +115,11 @@ def fragility_map(
     out, radius = np.zeros((len(starts), len(x))), np.zeros(len(starts))
     for first in range(0, len(starts), BLOCK):
         block = starts[first : first + BLOCK]
-        here = slice(first, first + len(block))
-        A, radius[here] = stable_model(np.stack([x[:, i : i + length] for i in block]), plan)
+        rows = slice(first, first + len(block))
+        A, radius[rows] = stable_model(np.stack([x[:, i : i + length] for i in block]), plan)
         norm = smallest_perturbation(A, plan.radius, plan.angles)
         most = norm.max(axis=1, keepdims=True)
-        out[here] = (most - norm) / most
+        out[rows] = (most - norm) / most
     return out, radius
 
 

@@ -51,12 +51,12 @@ def fit_single_channel(settings: SingleChannel, training: Training) -> Scorer:
     def judge(p_nez: Floats) -> tuple[float, Reached]:
         return select_threshold(validation.channel_means(p_nez), truth)
 
-    lesson = net.SegmentLesson(fit.x, is_ez, validation.x, judge, training.seed)
+    setup = net.SegmentTrainingSetup(fit.x, is_ez, validation.x, judge, training.seed)
     with steps.seeded(training.seed):
         network = resolve(settings.network).start(
             settings.layers, Path(plan.baselines.pretrained) / settings.pretrained, plan.traces
         )
-        history = net.fit_segments(network, lesson, settings.training, epochs)
+        history = net.fit_segments(network, setup, settings.training, epochs)
 
     lost = without_segments([*training.fit, *training.validation])
 

@@ -71,9 +71,9 @@ class PatientSegments:
         bounds = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
         x = np.empty((bounds[-1], patients[0].sizes["time"]), np.float32)
         for i, patient in enumerate(patients):
-            rows, place = np.flatnonzero(masks[i]), x[bounds[i] : bounds[i + 1]]
+            rows, target = np.flatnonzero(masks[i]), x[bounds[i] : bounds[i + 1]]
             flat = patient["trace"].values.reshape(-1, x.shape[1])
-            np.take(flat, rows, axis=0, out=place, mode="clip")  # `raise` would copy once more
+            np.take(flat, rows, axis=0, out=target, mode="clip")  # `raise` would copy once more
         first = np.cumsum([0, *sizes[:-1]])
         channel = [
             offset + (np.cumsum(seen_channels(patient)) - 1)[np.nonzero(mask)[2]]

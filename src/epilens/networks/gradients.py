@@ -165,9 +165,9 @@ def _of_seizure(context: FrozenContext, which: Tensor, bases: Tensor) -> tuple[T
     flow, apart = torch.zeros_like(n_start), n_end - n_start
     points, weights = np.polynomial.legendre.leggauss(WINDOW_NODES)
     for node, share in zip((points + 1) / 2, weights / 2, strict=True):
-        here = (n_start + float(node) * apart).requires_grad_()
-        z = context.pool(context.embed(here), repeated)
-        flow += float(share) * torch.autograd.grad((z * G).sum(), here)[0] * apart
+        point = (n_start + float(node) * apart).requires_grad_()
+        z = context.pool(context.embed(point), repeated)
+        flow += float(share) * torch.autograd.grad((z * G).sum(), point)[0] * apart
     return flow.unflatten(1, (k, c)).mean(1), torch.stack([first, last])
 
 

@@ -84,8 +84,8 @@ class Model:
     def __len__(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, place: int) -> Member:
-        return self.members[place]
+    def __getitem__(self, index: int) -> Member:
+        return self.members[index]
 
     def __repr__(self) -> str:
         return f"Model({self.kind}, {len(self)} members, EZ where p_nez < {self.threshold:g})"

@@ -143,8 +143,8 @@ def _check(schema: type[Any], tree: Any, who: str, prefix: str = "") -> Any:
     try:
         return TypeAdapter(schema).validate_python(tree)
     except ValidationError as error:
-        place, why = first_problem(error)
-        raise _wrong(who, prefix + place or "model.json", why) from None
+        field, why = first_problem(error)
+        raise _wrong(who, prefix + field or "model.json", why) from None
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:
@@ -153,8 +153,8 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     return ".".join(map(str, first["loc"])), first["msg"]
 
 
-def _wrong(who: str, place: str, why: str) -> ModelError:
+def _wrong(who: str, field: str, why: str) -> ModelError:
     return ModelError(
-        f"{who}: expected a model as `epilens train` writes it, found {place} wrong ({why}). Train "
+        f"{who}: expected a model as `epilens train` writes it, found {field} wrong ({why}). Train "
         "again, or copy the model again from its source."
     )

@@ -131,9 +131,9 @@ def _typed(checkpoint: Mapping[str, Any], path: Path) -> Checkpoint:
     try:
         return Checkpoint.model_validate(checkpoint)
     except ValidationError as error:
-        place, why = first_problem(error)
+        field, why = first_problem(error)
         raise ModelError(
-            f"{path}: expected a released checkpoint, found {place[:80]} wrong ({why})."
+            f"{path}: expected a released checkpoint, found {field[:80]} wrong ({why})."
         ) from None
 
 

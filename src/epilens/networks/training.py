@@ -65,8 +65,8 @@ def predict(network: nn.Module, patient: PatientTensors) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a network learns from, and how."""
+class TrainingSetup:
+    """Patients, loss, seed and settings with which a network is trained."""
 
     fit: Sequence[PatientTensors]
     validation: Sequence[PatientTensors]
@@ -75,27 +75,27 @@ class Lesson:
     plan: TrainingPlan
 
 
-def fit_network(network: nn.Module, lesson: Lesson) -> pd.DataFrame:
+def fit_network(network: nn.Module, setup: TrainingSetup) -> pd.DataFrame:
     """Train in place, keep the best epoch on validation patients; returns the history.
 
     An epoch is better when (Macro-F1, EZ-F1, balanced accuracy) at its own best threshold is
     strictly larger. Training stops after `patience` epochs without that, not before `least_epochs`.
     """
-    plan = lesson.plan
+    plan = setup.plan
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay
     )
-    shuffle = np.random.default_rng(np.random.SeedSequence([lesson.seed, 1]))
-    truth = [_labels(patient).numpy() for patient in lesson.validation]
+    shuffle = np.random.default_rng(np.random.SeedSequence([setup.seed, 1]))
+    truth = [_labels(patient).numpy() for patient in setup.validation]
 
     def epoch() -> float:
         network.train()
-        order = shuffle.permutation(len(lesson.fit))
+        order = shuffle.permutation(len(setup.fit))
         batches = [order[i : i + plan.batch] for i in range(0, len(order), plan.batch)]
-        return float(np.mean([_step(network, lesson, optimizer, batch) for batch in batches]))
+        return float(np.mean([_step(network, setup, optimizer, batch) for batch in batches]))
 
     def judge() -> tuple[Reached, tuple[Any, ...]]:
-        scores = [predict(network, patient) for patient in lesson.validation]
+        scores = [predict(network, patient) for patient in setup.validation]
         threshold, reached = select_threshold(scores, truth)
         return reached, (threshold, *reached)
 
@@ -104,20 +104,23 @@ def fit_network(network: nn.Module, lesson: Lesson) -> pd.DataFrame:
 
 
 def _step(
-    network: nn.Module, lesson: Lesson, optimizer: torch.optim.Optimizer, batch: NDArray[np.intp]
+    network: nn.Module,
+    setup: TrainingSetup,
+    optimizer: torch.optim.Optimizer,
+    batch: NDArray[np.intp],
 ) -> float:
     """One step along the loss of a batch of patients; returns the loss."""
-    patients = [lesson.fit[i] for i in batch]
+    patients = [setup.fit[i] for i in batch]
     counts = BatchCounts.of([_labels(patient) for patient in patients])
     optimizer.zero_grad()
     value = 0.0
     for patient in patients:
         # Gradients add up; one patient's graph at a time is all that memory has to hold.
         logit = network(patient.φ, patient.valid)[patient.seen]
-        share = lesson.loss(logit, _labels(patient), counts)
+        share = setup.loss(logit, _labels(patient), counts)
         share.backward()
         value += float(share.detach())
-    nn.utils.clip_grad_norm_(network.parameters(), lesson.plan.clip_norm)
+    nn.utils.clip_grad_norm_(network.parameters(), setup.plan.clip_norm)
     optimizer.step()
     return value
 

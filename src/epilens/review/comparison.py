@@ -107,11 +107,13 @@ def compare(old: Ranking, new: Ranking) -> RankingComparison:
     """Compare two rankings contact by contact."""
     old_ranks, new_ranks = ({c.name: c.rank for c in ranking.contacts} for ranking in (old, new))
     common = [name for name in new.names if name in old_ranks]
-    old_places, new_places = (_places_among(ranking, set(common)) for ranking in (old, new))
-    shifts = {name: old_places[name] - new_places[name] for name in common}
+    old_positions, new_positions = (_ranks_among(ranking, set(common)) for ranking in (old, new))
+    shifts = {name: old_positions[name] - new_positions[name] for name in common}
     k = min(old.k, new.k)
     old_top, new_top = (set(ranking.names[:k]) for ranking in (old, new))
-    ranks = np.array([[places[n] for n in common] for places in (old_places, new_places)], float)
+    ranks = np.array(
+        [[places[n] for n in common] for places in (old_positions, new_positions)], float
+    )
     return RankingComparison(
         k=k,
         shared=len(old_top & new_top),
@@ -131,9 +133,9 @@ def compare(old: Ranking, new: Ranking) -> RankingComparison:
     )
 
 
-def _places_among(ranking: Ranking, names: set[str]) -> dict[str, int]:
+def _ranks_among(ranking: Ranking, names: set[str]) -> dict[str, int]:
     common = [name for name in ranking.names if name in names]
-    return {name: place for place, name in enumerate(common, start=1)}
+    return {name: rank for rank, name in enumerate(common, start=1)}
 
 
 def _top(in_old: bool, in_new: bool) -> Literal["both", "old", "new", ""]:

@@ -81,9 +81,9 @@ def contacts_to_json(run: ReviewRun, hidden: bool = False) -> list[dict[str, Any
     contacts = sorted(ranked, key=lambda contact: natural(contact.name)) if hidden else ranked
     rows = []
     for contact in contacts:
-        place = contact_of(contact.name)
+        parsed = contact_of(contact.name)
         tree = {"name": contact.name} if hidden else contact.to_json()
-        tree |= {which: getattr(place, which, None) for which in ("shaft", "number")}
+        tree |= {which: getattr(parsed, which, None) for which in ("shaft", "number")}
         rows.append(tree)
     return _add_short_names(rows)
 

@@ -66,8 +66,8 @@ def work(run: ReviewRun, spec: RunSpec) -> None:
     except Exception as error:
         # The text may contain words of a recording: type and place are enough.
         at = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
-        run.fail(f"The run failed unexpectedly ({place}). Please report it.")
+        location = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
+        run.fail(f"The run failed unexpectedly ({location}). Please report it.")
 
 
 def _localize(run: ReviewRun, spec: RunSpec, tick: Progress) -> None:

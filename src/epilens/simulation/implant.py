@@ -21,7 +21,7 @@ from epilens.simulation.anatomy import (
 
 Rng = np.random.Generator
 
-# Typical values that were set by hand and not fitted.
+# Typical values that were set by hand.
 STRIP_SIZES, GRID_SIZES = ((1, 4), (1, 6), (1, 8)), ((8, 8), (4, 8), (4, 5))
 """Rows and columns of strips and grids."""
 SAME_SIDE_SHARE = 0.78

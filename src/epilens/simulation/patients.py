@@ -25,7 +25,7 @@ Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
 """Nothing odd; without annotated onset; starts just before onset; ends soon after it; stored
 twice."""
 
-# Typical values that were set by hand and not fitted.
+# Typical values that were set by hand.
 CHANNEL_SHARES = (0.6, 1.4)
 """Range over patients of the number of contacts, relative to the center's mean."""
 FEWEST_CHANNELS = 8

@@ -2,7 +2,7 @@
 
 Each contact has a gain, a background and a drive; the patient has an onset pattern. Values that are
 fitted to recorded patients are in `epilens.simulation.dynamics`. The constants of this module are
-typical values that were set by hand and not fitted.
+typical values that were set by hand; the calibration has no goal for any of them alone.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class ContactField:
     """Share of the mean over the onset zone that is kept (`Dynamics.onset_field_share`)."""
 
     def draw(self, rng: Rng) -> Values:
-        """One number per contact."""
+        """Draw one number per contact."""
         drawn = self.root @ rng.normal(size=len(self.root))
         return drawn - self.onset * (1 - self.onset_share) * drawn[self.onset].mean()
 
     def draw_bands(self, rng: Rng, bands: int) -> Values:
-        """One number per contact and band; the mean over the onset zone is kept."""
+        """Draw one number per contact and band; the mean over the onset zone is kept."""
         return self.root @ rng.normal(size=(len(self.root), bands))
 
 

@@ -1,6 +1,7 @@
 """A single simulated seizure: which contacts take part, when they join, how much they change.
 
-The constants of this module are typical values that were set by hand and not fitted.
+The constants of this module are typical values that were set by hand; the calibration has no goal
+for any of them alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The signal of a contact is noise split into bands. A seizure multiplies the bands by amplitudes that
 follow the contact's change, and adds a rhythm, spikes, muscle and movement. docs/simulation.md
 states what is imitated and what is not, with references. The constants of this module are typical
-values that were set by hand and not fitted.
+values that were set by hand; the calibration has no goal for any of them alone.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ RULE_TEXTS: dict[Rule, str] = {
 READING_ERROR = 0.2
 """Probability that an end of a row of onset contacts is annotated one contact off
 (docs/simulation.md, "Labels")."""
-# Typical values that were set by hand, with the statistics of `python -m benchmarks labels`.
+# Set by hand; docs/developer/calibration.md compares how onset contacts lie on electrodes.
 FOCUS_CONTACTS = 4
 """The focus is one of so many contacts at the deep end of its electrode."""
 ELECTRODE_ORDER_LOG_SD = 0.35

@@ -45,8 +45,8 @@ class SegmentNetwork(nn.Module):
 
 
 @dataclass(frozen=True)
-class SegmentLesson:
-    """What a network learns from."""
+class SegmentTrainingSetup:
+    """Segments, labels, validation and seed with which a network is trained."""
 
     x: NDArray[np.float32]  # (segment, time) of fit patients
     is_ez: Bools  # (segment,)
@@ -65,14 +65,14 @@ def p_nez(network: nn.Module, x: Tensor, batch: int = 256) -> Floats:
 
 
 def fit_segments(
-    network: SegmentNetwork, lesson: SegmentLesson, training: SegmentTraining, epochs: int
+    network: SegmentNetwork, setup: SegmentTrainingSetup, training: SegmentTraining, epochs: int
 ) -> pd.DataFrame:
     """Train in place, keep the epoch that the judge prefers; returns the history."""
     network.to(device())
-    x, validation = network.prepare(lesson.x), network.prepare(lesson.validation)
-    is_nez, weight = torch.from_numpy(~lesson.is_ez), nez_weight(lesson.is_ez)
+    x, validation = network.prepare(setup.x), network.prepare(setup.validation)
+    is_nez, weight = torch.from_numpy(~setup.is_ez), nez_weight(setup.is_ez)
     steps = Steps(network, network.groups(), training.weight_decay, training.clip_norm)
-    shuffle = np.random.default_rng(np.random.SeedSequence([lesson.seed, 1]))
+    shuffle = np.random.default_rng(np.random.SeedSequence([setup.seed, 1]))
 
     def epoch() -> float:
         network.train()
@@ -84,7 +84,7 @@ def fit_segments(
         return float(np.mean([steps.step(losses) for _ in batches]))
 
     def judge() -> tuple[Reached, tuple[Any, ...]]:
-        threshold, reached = lesson.judge(p_nez(network, validation))
+        threshold, reached = setup.judge(p_nez(network, validation))
         return reached, (threshold, *reached)
 
     schedule = Schedule(epochs, training.patience, training.least_epochs, training.extension)
