@@ -56,7 +56,7 @@ def visible(text: Any) -> str:
 
 
 def say(text: str) -> None:
-    """One message on stderr; a known first word is coloured if the terminal supports it."""
+    """Print one message on stderr; a known first word is coloured if the terminal supports it."""
     message = Text(visible(text))
     first = message.plain.partition(":")[0]
     message.stylize(_COLOURS.get(first, ""), 0, len(first) + 1)

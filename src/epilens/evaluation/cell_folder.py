@@ -59,7 +59,7 @@ class CellFolder:
 
     @property
     def history(self) -> pd.DataFrame:
-        """One row per epoch."""
+        """History of the training: one row per epoch."""
         with reading(self.path / _HISTORY) as path:
             return pd.read_parquet(path)
 

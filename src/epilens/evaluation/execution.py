@@ -55,7 +55,7 @@ class Cell(Job[float]):
 
     @property
     def steps(self) -> int:
-        """One for the cell, and one for each of its copies."""
+        """Number of steps: one for the cell, and one for each of its copies."""
         return 1 + len(self.copies)
 
     @property

@@ -25,7 +25,7 @@ from epilens.evaluation.scoring import METRICS, expected_reciprocal_rank, score
 BLOCK = 2_000_000
 """Numbers that are worked on at once: about 16 MB an array, however many draws are asked for."""
 SMALL = 30
-"""With fewer patients, a percentile interval is too short; `python -m benchmarks coverage`."""
+"""Patients below which a percentile interval is too short (`python -m benchmarks coverage`)."""
 IntervalKind = Literal["percentile", "t"]
 INTERVALS: dict[IntervalKind, str] = {
     "percentile": "percentile bootstrap",

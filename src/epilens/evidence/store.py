@@ -77,12 +77,12 @@ class DescribePatient(Job[DescriptionResult]):
 
     @property
     def title(self) -> str:
-        """The patient."""
+        """Name of the patient."""
         return self.patient.name
 
     @property
     def steps(self) -> int:
-        """One for each recording."""
+        """Number of steps: one for each recording."""
         return len(self.patient.runs)
 
     @cached_property

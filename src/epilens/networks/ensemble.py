@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def one_thread_each() -> Generator[None]:
-    """One thread per network: for tensors of this size, more of them wait for each other."""
+    """Use one thread per network: for tensors of this size, more of them wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -34,7 +34,7 @@ class ModelPart:
 
     @property
     def opener(self) -> type[Predictor]:
-        """The class."""
+        """The class that opens it."""
         try:
             return resolve(self.predictor)
         except ModuleNotFoundError as error:
@@ -49,7 +49,7 @@ class ModelKind:
     """Name of the method, and `kind` in model.json."""
     title: str
     parts: tuple[ModelPart, ...]
-    """One, or two whose scores are fused."""
+    """Parts of a member: one, or two whose scores are fused."""
     member: str = "one fitted object"
     """What a member is, for the model card."""
     over: str = "seeds × folds"

@@ -99,7 +99,7 @@ class StoredAssurance(Open):
 
 
 class StoredModel(Stored):
-    """model.json."""
+    """Content of model.json."""
 
     format: Literal[2]
     kind: Word

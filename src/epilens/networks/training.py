@@ -109,7 +109,7 @@ def _step(
     optimizer: torch.optim.Optimizer,
     batch: NDArray[np.intp],
 ) -> float:
-    """One step along the loss of a batch of patients; returns the loss."""
+    """Take one step along the loss of a batch of patients; returns the loss."""
     patients = [setup.fit[i] for i in batch]
     counts = BatchCounts.of([_labels(patient) for patient in patients])
     optimizer.zero_grad()

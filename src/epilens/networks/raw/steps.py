@@ -52,7 +52,7 @@ class Steps:
         self._scaler = torch.amp.GradScaler("cuda", enabled=device().type == "cuda")
 
     def step(self, losses: Iterable[Tensor], parts: int = 1) -> float:
-        """One step along the mean of `parts` losses; a graph is freed before the next is made."""
+        """Take one step along the mean of `parts` losses; graphs are freed one by one."""
         self._adamw.zero_grad()
         value, losses = 0.0, iter(losses)
         for _ in range(parts):
