@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from epilens.core.errors import DataError, OnsetError, Reason
 from epilens.core.progress import Progress
@@ -31,9 +31,6 @@ from epilens.data.read_seizures import Seizure, SeizureResult, read_seizures
 from epilens.data.recording import Recording, SeizureRun
 from epilens.data.sidecars import BidsTree, with_prefix
 from epilens.plan import Plan
-
-if TYPE_CHECKING:
-    pass
 
 _SHOWN_CODES = ("signal-interrupted", "band-not-covered", "channels-none")
 """Codes of reasons that consist of our own words and numbers, so that a page may show them."""

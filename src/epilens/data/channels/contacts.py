@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    pass
+from functools import lru_cache
+from typing import NamedTuple
 
 
 class Contact(NamedTuple):
@@ -40,6 +38,7 @@ def plain_typography(text: str) -> str:
     return text.translate(_TYPOGRAPHY)
 
 
+@lru_cache(4096)
 def plain_name(name: str) -> str:
     """A name without the prefix and suffix of a recorder, with plain apostrophes and dashes.
 
@@ -52,6 +51,7 @@ def plain_name(name: str) -> str:
     return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
 
 
+@lru_cache(4096)
 def typed_contact(name: str) -> Contact | None:
     """Shaft and number of a channel name, with the shaft in the case in which it was typed."""
     name = plain_name(name)
