@@ -4,6 +4,9 @@ A run is a folder whose number only one process can create. Its files are comple
 `run.json` (the inputs), `progress.json` (rewritten every second while the process is alive), then
 `ranking.json` and the page, or `failed.json`. None of them contains a path or the name of a file,
 because these can contain the name of a person.
+
+In this package, and in the files and addresses of the review, "run" always means such an analysis.
+An evaluation run is `epilens.evaluation.run.Run`; a run of a BIDS dataset is a recording here.
 """
 
 from __future__ import annotations
