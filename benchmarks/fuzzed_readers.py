@@ -29,7 +29,7 @@ from epilens.data.onsets.onset import Event
 from epilens.data.onsets.onset_table import read_onsets
 from epilens.data.readers import open_reader
 from epilens.data.readers.mne_reader import open_mne
-from epilens.data.tables import read_json, read_sheet, read_table
+from epilens.data.user_files import read_json, read_sheet, read_table
 from epilens.evaluation.certainty import Certainty
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.evaluation.splits import read_split

@@ -26,7 +26,7 @@ from benchmarks.seizure_features import auroc
 from benchmarks.timing import row
 from epilens.data.channels.contacts import along_shafts
 from epilens.data.sidecars import datasets_in
-from epilens.data.tables import read_table
+from epilens.data.user_files import read_table
 from epilens.data.yes_no import as_flag
 from epilens.simulation.patients import SimulatedPatient
 

@@ -27,7 +27,7 @@ from benchmarks.odd_inputs import CLEAN, INPUTS, OddInput
 from benchmarks.timing import row
 from epilens.cli import main
 from epilens.data.channels.contacts import contact_of
-from epilens.data.tables import read_table
+from epilens.data.user_files import read_table
 from epilens.io.delimited import plain
 
 TOP = 5

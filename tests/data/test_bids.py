@@ -36,7 +36,7 @@ from epilens.core.errors import DataError, EpilensError
 from epilens.data.bids import read_bids
 from epilens.data.onsets.onset_table import read_onsets
 from epilens.data.recording import align
-from epilens.data.tables import natural, read_table
+from epilens.data.user_files import natural, read_table
 from epilens.plan import Plan
 
 SIDECARS = ("channels.tsv", "events.tsv")

@@ -11,7 +11,7 @@ import openpyxl
 import pytest
 
 from epilens.core.errors import DataError
-from epilens.data.tables import SHEET_PARTS, read_sheet
+from epilens.data.user_files import SHEET_PARTS, read_sheet
 
 
 def write(path: Path, *rows: tuple) -> Path:

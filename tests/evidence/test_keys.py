@@ -65,7 +65,7 @@ def with_code(folder, root, monkeypatch):
             {
                 "evidence/kernels.py": ('"""Hot loops', '# A comment\n"""Loops'),
                 "evidence/zarr_store.py": ("if piece is None", "if piece is None and True"),
-                "report/tables.py": ("annotations\n", "annotations\n\nx = 1\n"),
+                "report/run/tables.py": ("annotations\n", "annotations\n\nx = 1\n"),
             },
             set(),
         ),

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.analyses.columns import PAPER, SD
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.methods import METHODS
 
 CORE = ("prq", "bcr", "cdel")

@@ -23,7 +23,7 @@ from epilens.core.redaction import hide_paths
 from epilens.data.channels.user_choices import kept_of
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.io.atomic import json_text, load_json, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path

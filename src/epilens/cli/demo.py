@@ -14,7 +14,7 @@ import xarray as xr
 from epilens.core.console import print_table, progress, say
 from epilens.data.bids import read_cohort, survey_cohort
 from epilens.data.cohort import cohort_summary
-from epilens.data.tables import read_table
+from epilens.data.user_files import read_table
 from epilens.evaluation.protocol import run
 from epilens.evaluation.resampling import compare_scores, patient_means
 from epilens.evaluation.run import Run, open_run

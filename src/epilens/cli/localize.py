@@ -18,7 +18,7 @@ from epilens.data.channels.user_choices import list_exclusions
 from epilens.data.discovery import Case, TraceFile, cases_of, patient_code
 from epilens.data.onsets.onset import ClockTime, Onset
 from epilens.data.onsets.onset_table import onset_key, read_onsets
-from epilens.data.tables import as_number, read_table, read_text
+from epilens.data.user_files import as_number, read_table, read_text
 from epilens.io.atomic import check_writable
 from epilens.io.delimited import plain
 from epilens.io.outputs import check_folder

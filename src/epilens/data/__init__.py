@@ -11,6 +11,6 @@ The path of the data, in order of reading:
    around the onset, `montage` re-references it, `duplicates` recognises a seizure that was read.
 
 In addition, `chunked_reader` reads whole recordings, `cohort` summarises patients, `fetch`
-downloads datasets, `audit` defines the rows of the audit, and `tables`, `yes_no` and `participants`
-read what people write into tables.
+downloads datasets, `audit` defines the rows of the audit, and `user_files`, `yes_no` and
+`participants` read what people write into tables.
 """

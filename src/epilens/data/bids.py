@@ -23,7 +23,7 @@ from epilens.data.onsets.bids_onsets import Onsets
 from epilens.data.read_seizures import read_seizures
 from epilens.data.recording import Recording, SeizureRun, read_run
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.io.safe_read import real_path
 from epilens.plan import Plan
 

@@ -21,7 +21,7 @@ from epilens.data.onsets.onset import Onset
 from epilens.data.readers.formats import header_of
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, BidsTree
-from epilens.data.tables import as_number, natural
+from epilens.data.user_files import as_number, natural
 
 SIGNALS = (
     *(".edf", ".bdf", ".vhdr", ".fif", ".fif.gz", ".lay", ".mefd", ".eeg", ".set", ".nwb"),

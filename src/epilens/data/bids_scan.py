@@ -25,7 +25,7 @@ from epilens.data.onsets.bids_onsets import Onsets, RunOnsets
 from epilens.data.participants import explained
 from epilens.data.recording import SeizureRun
 from epilens.data.sidecars import BidsFile, BidsTree
-from epilens.data.tables import MalformedError, as_number, natural
+from epilens.data.user_files import MalformedError, as_number, natural
 from epilens.plan import Plan
 
 MOST_EZ = 0.7
@@ -169,12 +169,12 @@ class Scan:
         zones = Zones(*(None if zone is None else zone & set(channels) for zone in zones))
         self._note_inverted(name, zones.ez, channels)
         center = self._center(name, participant)
-        about = (center, self._simulated, zones, positions)
+        patient_facts = (center, self._simulated, zones, positions)
         return Patient(
             name=name,
             center=center,
             participant=participant,
-            runs=tuple(seizure for run in runs for seizure in run.seizures(*about)),
+            runs=tuple(seizure for run in runs for seizure in run.seizures(*patient_facts)),
             seizures_excluded=excluded,
             channels=tuple(channels),
             ez=zones.ez,
@@ -237,8 +237,8 @@ class Scan:
         marked, notes = marked_bad(table, self._explained(file), "channels.tsv")
         electrodes = self._electrodes.of_run(file, patient, set(table["name"]))
         if electrodes is not None:
-            more, others = marked_bad(electrodes.table, electrodes.fields, "electrodes.tsv")
-            marked, notes = more | marked, notes + others
+            by_electrode, more = marked_bad(electrodes.table, electrodes.fields, "electrodes.tsv")
+            marked, notes = by_electrode | marked, notes + more
         add_new(self.rows, [AuditRow.of("patient", note, (patient,), "noted") for note in notes])
         good, rows = good_channels(table, patient, run_name(file), marked)
         self.rows += rows

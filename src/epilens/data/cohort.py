@@ -11,7 +11,7 @@ from epilens.data.audit import known_word
 from epilens.data.bids import Recordings
 from epilens.data.bids_scan import Patient
 from epilens.data.participants import OUTCOMES, engel_of
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 
 _SEXES = ("F", "M", "O", "Female", "Male", "Other")
 _PROCEDURES = (
@@ -111,8 +111,8 @@ def _totals(patients: pd.DataFrame) -> dict[str, Any]:
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
     """A row for JSON: None in place of NaN, whole numbers without a decimal point."""
     plain = {str(k): None if isinstance(v, float) and v != v else v for k, v in row.items()}
-    whole = ("age", "ez_channels")
+    integers = ("age", "ez_channels")
     return {
-        k: int(v) if k in whole and isinstance(v, float) and v.is_integer() else v
+        k: int(v) if k in integers and isinstance(v, float) and v.is_integer() else v
         for k, v in plain.items()
     }

@@ -21,7 +21,7 @@ from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.sidecars import BidsFile, BidsTree, datasets_in
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.io.safe_read import real_path, what_is_missing
 
 if TYPE_CHECKING:
@@ -220,13 +220,13 @@ def sources_of(
     sources: list[Path | BaseRaw] = []
     onsets = [_as_onset(onset_s) for onset_s in onsets_s]
     for item in items:
-        source, *own = item if isinstance(item, tuple) else (item,)
+        source, *item_onsets = item if isinstance(item, tuple) else (item,)
         if not isinstance(source, str | Path | BaseRaw):
             raise DataError(
                 "recordings: expected paths, mne.io.Raw objects, recordings or a cube, found "
                 f"{type(source).__name__}. Read the files with mne.io.read_raw first."
             )
-        onsets += map(_as_onset, own)
+        onsets += map(_as_onset, item_onsets)
         sources.append(source if isinstance(source, BaseRaw) else header_of(Path(source)))
         if isinstance(sources[-1], Path) and not sources[-1].exists():
             raise DataError(

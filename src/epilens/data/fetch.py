@@ -11,7 +11,7 @@ from typing import Any
 from epilens.core.errors import DataError
 from epilens.data.datasets import DATASETS, Dataset
 from epilens.data.sidecars import with_prefix
-from epilens.data.tables import read_text
+from epilens.data.user_files import read_text
 from epilens.io.outputs import claim_output
 
 _API = "https://openneuro.org/crn/graphql"

@@ -98,9 +98,9 @@ def _bipolar(recording: Recording, trusted: Bools) -> tuple[Recording, list[Audi
 
 def _pair_labels(recording: Recording, pairs: list[tuple[int, int]]) -> dict[str, Any]:
     """Labels of bipolar pairs: a pair is in a zone if one of its contacts is."""
-    from epilens.data.recording import FLAGS
+    from epilens.data.recording import LABEL_FIELDS
 
-    labels = {name: getattr(recording, name) for name in FLAGS}
+    labels = {name: getattr(recording, name) for name in LABEL_FIELDS}
     return {
         name: None if flags is None else tuple(flags[a] or flags[b] for a, b in pairs)
         for name, flags in labels.items()

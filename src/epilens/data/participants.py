@@ -8,7 +8,7 @@ from typing import Any
 
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 from epilens.data.yes_no import as_flag, bare_word, levels_of
 
 Participant = Mapping[str, str]

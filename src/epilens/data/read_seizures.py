@@ -77,16 +77,16 @@ def _read(
         keep = (*keep, *kept_of(seizure.patient, plan.quality.keep))
         if isinstance(run, Recording):
             file_channels = (*run.channels, *(row.channel for row in rows))
-            recording, more = _checked(run, plan, keep)
+            recording, signal_rows = _checked(run, plan, keep)
         else:
             file_channels = (*run.channels, *run.listed)
-            recording, more = read_run(run, plan, keep)
+            recording, signal_rows = read_run(run, plan, keep)
     except OutsideError:
         raise
     except DataError as error:
         row = AuditRow.of("seizure", public_reason(error), seizure.who)
         return SeizureResult(seizure, (row,), None, file_channels, error)
-    return SeizureResult(seizure, (*rows, *more), recording, file_channels)
+    return SeizureResult(seizure, (*rows, *signal_rows), recording, file_channels)
 
 
 def _without_excluded(

@@ -58,7 +58,7 @@ class RunInfo:
 
     def labels_at(self, index: Iterable[int]) -> dict[str, Any]:
         """Labels of the channels with these indices, by field; None if they are unknown."""
-        index, labels = list(index), {name: getattr(self, name) for name in FLAGS}
+        index, labels = list(index), {name: getattr(self, name) for name in LABEL_FIELDS}
         return {
             name: None if flags is None else tuple(flags[i] for i in index)
             for name, flags in labels.items()
@@ -132,7 +132,7 @@ LEAST_HZ = 60.0
 """With fewer samples per second, fast activity is missing or the header is wrong."""
 ZONES = ("is_ez", "is_soz", "is_resected")
 """Fields with labels that are the same in all seizures of a patient."""
-FLAGS = (*ZONES, "is_onset_contact")
+LABEL_FIELDS = (*ZONES, "is_onset_contact")
 """Fields with labels of channels, including those of one seizure."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.tables import read_json, read_table
+from epilens.data.user_files import read_json, read_table
 from epilens.io.safe_read import real_path
 
 _NOT_RAW = {"derivatives", "sourcedata", "code", "stimuli", "phenotype"}
@@ -263,8 +263,8 @@ def datasets_in(root: Path) -> list[Path]:
 
 
 def _describes(folder: Path) -> bool:
-    place = folder / "dataset_description.json"
-    return not is_hidden(place) and place.is_file()
+    description = folder / "dataset_description.json"
+    return not is_hidden(description) and description.is_file()
 
 
 def _is_derived(folder: Path) -> bool:

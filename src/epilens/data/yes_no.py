@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 
 RESECTION = frozenset(
     {

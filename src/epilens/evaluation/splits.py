@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from epilens.core.errors import SplitError
-from epilens.data.tables import natural, read_table
+from epilens.data.user_files import natural, read_table
 
 PARTITIONS = ("fit", "validation", "test")
 

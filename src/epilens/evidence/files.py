@@ -14,7 +14,7 @@ import xarray as xr
 
 from epilens.core.errors import CubeError, DamagedError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, bars, card
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.evidence.cube import check, joined
 from epilens.evidence.zip_store import attributes_of, damaged_error, open_store, save_store
 from epilens.io.atomic import load_json

@@ -28,7 +28,7 @@ from epilens.data.bids_scan import Patient
 from epilens.data.cohort import participant_facts
 from epilens.data.read_seizures import one_ahead, read_seizures
 from epilens.data.recording import Recording
-from epilens.data.tables import read_table
+from epilens.data.user_files import read_table
 from epilens.evidence.contact_features import CONTACT_FEATURES
 from epilens.evidence.describe import CUBE, audit_of
 from epilens.evidence.descriptors import DESCRIPTORS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from epilens.core.errors import DataError, StorageError
-from epilens.data.tables import natural, read_json, read_text
+from epilens.data.user_files import natural, read_json, read_text
 from epilens.io.atomic import json_text, replace_file, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.report.patient.bids_text import cell

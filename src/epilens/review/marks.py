@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from epilens.data.channels.suggestions import What
 from epilens.data.channels.user_choices import Choice
 from epilens.data.onsets.onset import APART_S, Onset
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.io.documents import Count, Document, Text, expecting, refusal
 from epilens.report.patient.bids_text import DISCLAIMER
 

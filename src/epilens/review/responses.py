@@ -8,7 +8,7 @@ from typing import Any
 
 from epilens.core.errors import EpilensError
 from epilens.data.channels.contacts import contact_of, short_names
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.review.comparison import compare
 from epilens.review.file_onsets import onset_to_json
 from epilens.review.reading_export import agreements, describe_agreement

@@ -22,7 +22,7 @@ from epilens.data.onsets.onset import Event
 from epilens.data.readers import open_reader
 from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.protocol import RecordingReader
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 
 
 @dataclass(frozen=True)

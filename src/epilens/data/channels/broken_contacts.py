@@ -91,9 +91,9 @@ def _broken(before: list[Stretch], after: list[Stretch], fs: float) -> _Defects:
     for when, pieces in (("before", before), ("after", after)):
         if not pieces:
             continue
-        whole = Summary.of(pieces)
-        checks = _incomplete(whole) + _constant(pieces, whole)
-        checks += _unlike_others(whole) if when == "before" else _white_noise(pieces, whole, fs)
+        summary = Summary.of(pieces)
+        checks = _incomplete(summary) + _constant(pieces, summary)
+        checks += _unlike_others(summary) if when == "before" else _white_noise(pieces, summary, fs)
         for name, fails, amounts, words in checks:
             for i in np.flatnonzero(fails):
                 broken.setdefault(int(i), (f"{name} {when} onset", words.format(amounts[i])))
@@ -104,11 +104,11 @@ def _doubtful(before: list[Stretch]) -> _Defects:
     """Contacts that are almost as large as noise before onset; they are used, but noted."""
     if not before:
         return {}
-    whole = Summary.of(before)
-    doubtful = is_beyond(whole.large, DOUBTFUL * LARGE, whole.flat >= FLAT)
+    summary = Summary.of(before)
+    doubtful = is_beyond(summary.large, DOUBTFUL * LARGE, summary.flat >= FLAT)
     text = "{:.1f} times the size of the median contact"
     return {
-        int(i): ("very large before onset", text.format(np.exp(whole.large[i])))
+        int(i): ("very large before onset", text.format(np.exp(summary.large[i])))
         for i in np.flatnonzero(doubtful)
     }
 
@@ -117,45 +117,45 @@ _Check = tuple[str, NDArray[np.bool_], Floats, str]
 """Name of a defect, which contacts have it, its amount, and a text for the amount."""
 
 
-def _incomplete(whole: Summary) -> list[_Check]:
+def _incomplete(summary: Summary) -> list[_Check]:
     """Check for missing samples that other contacts have."""
-    fails = (whole.missing >= INCOMPLETE) & (whole.missing.min() < INCOMPLETE)
-    return [("incomplete", fails, whole.missing, "{:.0%} of its samples are missing")]
+    fails = (summary.missing >= INCOMPLETE) & (summary.missing.min() < INCOMPLETE)
+    return [("incomplete", fails, summary.missing, "{:.0%} of its samples are missing")]
 
 
-def _white_noise(pieces: list[Stretch], whole: Summary, fs: float) -> list[_Check]:
+def _white_noise(pieces: list[Stretch], summary: Summary, fs: float) -> list[_Check]:
     """Check for almost white noise that is larger than the signal of the others."""
     if fs < WHITE_HZ:
         return []
     white = mostly_above([piece.rough for piece in pieces]) > WHITE
-    noise = is_beyond(whole.large, LARGE_WHITE, whole.flat >= FLAT) & white
-    return [("noise", noise, np.exp(whole.large), "{:.0f} times the size of the median contact")]
+    noise = is_beyond(summary.large, LARGE_WHITE, summary.flat >= FLAT) & white
+    return [("noise", noise, np.exp(summary.large), "{:.0f} times the size of the median contact")]
 
 
-def _constant(pieces: list[Stretch], whole: Summary) -> list[_Check]:
+def _constant(pieces: list[Stretch], summary: Summary) -> list[_Check]:
     """Check for contacts without a signal; pieces in which all are flat do not count."""
     flat = np.array([piece.flat & (piece.missing == 0) for piece in pieces])
     gap = flat.all(axis=1) if not flat.all() else np.zeros(len(flat), bool)
     flat = flat[~gap].mean(axis=0)
-    dead, times_smaller = flat >= FLAT, np.exp(-whole.small)
-    tiny = is_beyond(-whole.small, SMALL, dead)
+    dead, times_smaller, clipped = flat >= FLAT, np.exp(-summary.small), summary.stuck
+    tiny = is_beyond(-summary.small, SMALL, dead)
     return [
         ("flat", dead, flat, "constant for {:.0%} of the time"),
-        ("clipped", whole.stuck >= STUCK, whole.stuck, "at its extremes for {:.0%} of the time"),
+        ("clipped", clipped >= STUCK, clipped, "at its extremes for {:.0%} of the time"),
         ("almost flat", tiny, times_smaller, "{:.0f} times smaller than the median contact"),
     ]
 
 
-def _unlike_others(whole: Summary) -> list[_Check]:
+def _unlike_others(summary: Summary) -> list[_Check]:
     """Check for noise: a signal much larger or rougher than the others, or only mains."""
-    dead = whole.flat >= FLAT
-    large, rough = is_beyond(whole.large, LARGE, dead), is_beyond(whole.rough, ROUGH, dead)
-    usual = np.median(whole.mains[~dead]) if not dead.all() else 1.0
-    hums = ~dead & (whole.mains > MAINS) & (usual < 0.5)
+    dead = summary.flat >= FLAT
+    large, rough = is_beyond(summary.large, LARGE, dead), is_beyond(summary.rough, ROUGH, dead)
+    usual = np.median(summary.mains[~dead]) if not dead.all() else 1.0
+    hums = ~dead & (summary.mains > MAINS) & (usual < 0.5)
     return [
-        ("noise", large, np.exp(whole.large), "{:.0f} times the size of the median contact"),
-        ("fast noise", rough, np.exp(whole.rough), "{:.0f} times that of the median contact"),
-        ("mains", hums, whole.mains, "mains are {:.0%} of its power"),
+        ("noise", large, np.exp(summary.large), "{:.0f} times the size of the median contact"),
+        ("fast noise", rough, np.exp(summary.rough), "{:.0f} times that of the median contact"),
+        ("mains", hums, summary.mains, "mains are {:.0%} of its power"),
     ]
 
 

@@ -87,8 +87,8 @@ def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Co
     both = [contact for side in plain_name(channel).split("-") if (contact := parse(side))]
     if len(both) == 2 and both[0].shaft.upper() == both[1].shaft.upper():
         return tuple(both)
-    whole = parse(channel)
-    return (whole,) if whole else ()
+    contact = parse(channel)
+    return (contact,) if contact else ()
 
 
 @dataclass(frozen=True)

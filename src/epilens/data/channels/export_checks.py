@@ -43,10 +43,10 @@ _FEW_VALUES = 32
 def export_rows(recording: Recording) -> list[AuditRow]:
     """Audit rows about signs of an export in a recording."""
     # A part of the contacts suffices for what an export does to all of them.
-    some = recording.signal[:: max(1, len(recording.signal) // _MOST)]
+    subset = recording.signal[:: max(1, len(recording.signal) // _MOST)]
     texts = [*_copies(recording), *_gain_changes(recording)]
     texts += [*_gain_drifts(recording), *_noise_bursts(recording)]
-    texts += [*_filtered(some, recording.fs), *_coarse(some)]
+    texts += [*_filtered(subset, recording.fs), *_coarse(subset)]
     silent = [noted_row("run", t, "signal-interrupted", recording.who) for t in _silent(recording)]
     return silent + [noted_row("run", t, "signal-implausible", recording.who) for t in texts]
 
@@ -114,9 +114,9 @@ def _noise_bursts(recording: Recording) -> list[str]:
         return []
     before, _ = _pieces_of(recording.signal[:, :onset], length)
     size, rough = _pieces_of(recording.signal[:, onset:], length)
-    own = np.median(before, axis=1, keepdims=True)  # 0: coarse steps hide it
-    usual = np.maximum(own, np.median(size, axis=0))
-    count = ((own > 0) & (rough > _BURST_ROUGH) & (size > _BURST_SIZE * usual)).sum(axis=1)
+    own_size = np.median(before, axis=1, keepdims=True)  # 0: coarse steps hide it
+    usual = np.maximum(own_size, np.median(size, axis=0))
+    count = ((own_size > 0) & (rough > _BURST_ROUGH) & (size > _BURST_SIZE * usual)).sum(axis=1)
     names = short_names(recording.channels)
     return [
         f"{names[c]} has {count[c]} short bursts of noise or pulses after onset (0.1 s each), as "

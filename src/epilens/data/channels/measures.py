@@ -157,8 +157,8 @@ def mains_of(signal: NDArray[np.float32], fs: float) -> float | None:
     samples = round(_SEGMENT_S * fs)
     if fs / 2 <= max(KNOWN_HZ) + _FAR_HZ or signal.shape[1] < 3 * samples:
         return None
-    some = signal[:: -(-len(signal) // _MOST_CHANNELS)]
-    f, power = scipy.signal.welch(some, fs, nperseg=samples, average="median")
+    subset = signal[:: -(-len(signal) // _MOST_CHANNELS)]
+    f, power = scipy.signal.welch(subset, fs, nperseg=samples, average="median")
     alive = power.max(axis=1) > 0
     if not alive.any():
         return None

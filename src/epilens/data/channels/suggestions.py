@@ -83,23 +83,23 @@ def suggest_channels(
 
 def _stretches(source: ContactSignals, tick: Progress) -> Iterator[NDArray[np.float32]]:
     length = min(source.samples, max(2, round(_STRETCH_S * source.fs)))
-    many = min(_MOST_STRETCHES, max(1, source.samples // length))
-    tick.expect(many)
-    for start in np.linspace(0, source.samples - length, many).astype(int):
+    count = min(_MOST_STRETCHES, max(1, source.samples // length))
+    tick.expect(count)
+    for start in np.linspace(0, source.samples - length, count).astype(int):
         yield source.read(int(start), int(start) + length)
         tick(f"looking at channels of {source.name}", 1)
 
 
 def _reasons(parts: list[Stretch], plan: QualityPlan) -> dict[What, tuple[Any, Floats]]:
     """For every reason, which channels have it and its amount for each channel."""
-    whole = Summary.of(parts)
-    dead = whole.flat >= 0.5
-    large, small, rough = whole.large, whole.small, whole.rough
+    summary = Summary.of(parts)
+    dead = summary.flat >= 0.5
+    large, small, rough = summary.large, summary.small, summary.rough
     return {
-        "flat": (dead, whole.flat),
-        "clipped": (whole.stuck > plan.clipped_share, whole.stuck),
-        "missing": (whole.missing > 0, whole.missing),
-        "mains": (~dead & (whole.mains > _MAINS_SHARE), whole.mains),
+        "flat": (dead, summary.flat),
+        "clipped": (summary.stuck > plan.clipped_share, summary.stuck),
+        "missing": (summary.missing > 0, summary.missing),
+        "mains": (~dead & (summary.mains > _MAINS_SHARE), summary.mains),
         "large": (is_beyond(large, _LARGE, dead), np.exp(large)),
         "small": (is_beyond(-small, _SMALL, dead), np.exp(small)),
         "rough": (is_beyond(rough, _ROUGH, dead), np.exp(rough)),

@@ -19,7 +19,7 @@ from epilens.data.audit import AuditRow, add_new, noted_row
 from epilens.data.channels.contacts import Contact, parse_contact
 from epilens.data.electrodes.positions import Positions, known_space, read_positions
 from epilens.data.sidecars import BidsFile, BidsTree, space_of
-from epilens.data.tables import read_table
+from epilens.data.user_files import read_table
 
 _PREFERRED = (r"MNI152|ICBM", r"MNI|fsaverage")
 """Patterns of preferred coordinate systems: templates first, which region names need."""

@@ -19,7 +19,7 @@ import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.core.types import Floats
-from epilens.data.tables import as_number, read_json, read_table, read_text
+from epilens.data.user_files import as_number, read_json, read_table, read_text
 from epilens.io.safe_read import check_regular
 
 _AXES = {"ras": "RAS", "lps": "LPS", "scs": "ALS", "ctf": "ALS"}

@@ -20,7 +20,7 @@ from epilens.data.channels.contacts import (
     typed_contact,
 )
 from epilens.data.electrodes.electrode_files import read_electrode_file
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

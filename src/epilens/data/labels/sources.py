@@ -34,7 +34,7 @@ from epilens.data.labels.zones import (
     zone_of,
 )
 from epilens.data.sidecars import inside, is_hidden, read_user_table, with_prefix
-from epilens.data.tables import read_sheet
+from epilens.data.user_files import read_sheet
 from epilens.data.yes_no import as_flag, read_flags
 
 

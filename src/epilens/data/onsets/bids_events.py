@@ -16,7 +16,7 @@ from epilens.data.onsets.onset import Event, Onset
 from epilens.data.onsets.texts import means_onset
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.sidecars import BidsFile, BidsTree
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 from epilens.data.yes_no import bare_word
 
 STIMULATION = re.compile(r"stim|spes|ccep|chocs|(?<![a-z])esm(?![a-z])")

@@ -129,12 +129,14 @@ def features_of(pieces: Iterable[Samples], grid: FrameGrid) -> Iterator[Features
 def _alive(x: Samples, samples: int) -> tuple[Samples, NDArray[np.bool_]]:
     """The piece with 0 for samples that are not finite, and which blocks are alive."""
     finite = np.isfinite(x)
-    whole = bool(finite.all())
-    x = x if whole else np.where(finite, x, np.float32(0))
+    all_finite = bool(finite.all())
+    x = x if all_finite else np.where(finite, x, np.float32(0))
     blocks = x.shape[1] // samples
     cut = x[:, : blocks * samples].reshape(len(x), blocks, samples)
     alive = cut.max(-1) > cut.min(-1)
-    return x, alive if whole else alive & finite[:, : blocks * samples].reshape(cut.shape).all(-1)
+    if not all_finite:
+        alive &= finite[:, : blocks * samples].reshape(cut.shape).all(-1)
+    return x, alive
 
 
 def _block_means(x: NDArray[np.float64], samples: int) -> Samples:
@@ -247,9 +249,9 @@ def array_change(z: Floats) -> Floats:
     """Size of the change at each block: mean of the strongest contacts without the first."""
     if len(z) < 2:
         return np.zeros(z.shape[1])
-    many = int(np.clip(math.ceil(_SHARE * len(z)), _LEAST_CONTACTS, _MOST_CONTACTS))
+    count = int(np.clip(math.ceil(_SHARE * len(z)), _LEAST_CONTACTS, _MOST_CONTACTS))
     ordered = np.sort(np.clip(z, -_MOST_Z, _MOST_Z), axis=0)[::-1]
-    return ordered[1 : 1 + many].mean(axis=0)
+    return ordered[1 : 1 + count].mean(axis=0)
 
 
 def find_changes(levels: Levels) -> list[Change]:
@@ -267,10 +269,10 @@ def find_changes(levels: Levels) -> list[Change]:
 
 def _peaks(sizes: Floats, block_s: float) -> list[int]:
     """Blocks of the largest changes, none too close to a larger one."""
-    apart, left, changes = _blocks(CHANGES_APART_S, block_s), sizes.copy(), []
-    while len(left) and left[peak := int(left.argmax())] > LEAST_CHANGE:
+    apart, remaining, changes = _blocks(CHANGES_APART_S, block_s), sizes.copy(), []
+    while len(remaining) and remaining[peak := int(remaining.argmax())] > LEAST_CHANGE:
         changes.append(peak)
-        left[max(0, peak - apart) : peak + apart] = 0
+        remaining[max(0, peak - apart) : peak + apart] = 0
     # A change on the shoulder of a larger one does not count by itself.
     return sorted(p for p in changes if sizes[p] >= sizes[max(0, p - apart) : p + apart].max())
 
@@ -317,8 +319,8 @@ def hinge(u: Floats, peak: int, block_s: float) -> float:
         return float(peak)
     ramps = np.maximum(np.arange(len(y))[None] - np.arange(len(y) - 2)[:, None], 0.0)
     fit = ramps @ y / (ramps**2).sum(axis=1)
-    left = ((y - fit[:, None] * ramps) ** 2).sum(axis=1)
-    return float(low + np.where(fit > 0, left, np.inf).argmin())
+    residual = ((y - fit[:, None] * ramps) ** 2).sum(axis=1)
+    return float(low + np.where(fit > 0, residual, np.inf).argmin())
 
 
 def _start(u: Floats, peak: int, block_s: float) -> int | None:

@@ -111,18 +111,18 @@ def _sections(
     source: ContactSignals, grid: FrameGrid, tick: Progress
 ) -> Iterator[tuple[int, Features]]:
     """First block and features of each overlapping section; the last one can be short."""
-    whole, overlap = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
+    section_blocks, overlap_blocks = (round(s / grid.block_s) for s in (_SECTION_S, _OVERLAP_S))
     parts: list[Features] = []
     first = blocks = 0
     for features in features_of(source.chunks(grid.samples), grid):
         parts.append(features)
         blocks += features.alive.shape[1]
         tick(f"reading {source.name}", 1)
-        if blocks >= whole:
+        if blocks >= section_blocks:
             section = Features.joined(parts)
             yield first, section
-            parts = [section.since(blocks - overlap)]
-            first, blocks = first + blocks - overlap, overlap
+            parts = [section.since(blocks - overlap_blocks)]
+            first, blocks = first + blocks - overlap_blocks, overlap_blocks
     if blocks:
         yield first, Features.joined(parts)
 

@@ -8,7 +8,7 @@ from epilens.core.errors import OnsetError
 from epilens.data.bids_runs import seizure_name
 from epilens.data.onsets.onset import APART_S, TABLED, Onset, too_close
 from epilens.data.sidecars import read_user_table, with_prefix
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 
 
 def read_onsets(path: Path) -> dict[tuple[str, str], Onset]:

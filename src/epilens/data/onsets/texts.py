@@ -185,10 +185,11 @@ def _one_error(typed: str, word: str) -> bool:
     """
     if typed[0] != word[0] or abs(len(typed) - len(word)) > 1:
         return False
-    same = next((i for i, (a, b) in enumerate(zip(typed, word, strict=False)) if a != b), None)
-    if same is None:
+    pairs = zip(typed, word, strict=False)
+    start = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+    if start is None:
         return True
-    a, b = typed[same:], word[same:]
+    a, b = typed[start:], word[start:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from epilens.data.audit import Note
 from epilens.data.channels.non_contacts import why_no_contact
-from epilens.data.tables import as_number
+from epilens.data.user_files import as_number
 
 _FIXED, _SIGNAL = 256, 256
 """Bytes of the fixed part of a header, and of its part for every signal."""

@@ -49,10 +49,10 @@ class MneReader(RecordingReader):
     def __init__(self, raw: BaseRaw, notes: Iterable[Note], units: Mapping[str, str]):
         self.raw, self.notes, self._lock = raw, tuple(notes), threading.Lock()
         written = [name.strip() for name in raw.ch_names]
-        own = _without_running_numbers(written, units)
-        self.names = tuple(own.get(name, name) for name in written)
+        original = _without_running_numbers(written, units)
+        self.names = tuple(original.get(name, name) for name in written)
         self.repeated = _repeated(self.names, units)
-        self.bad = frozenset(own.get(name.strip(), name.strip()) for name in raw.info["bads"])
+        self.bad = frozenset(original.get(name.strip(), name.strip()) for name in raw.info["bads"])
         self.fs, self.samples = float(raw.info["sfreq"]), int(raw.n_times)
         self.kinds = tuple(raw.get_channel_types())
         self._stated = units
@@ -147,8 +147,8 @@ class MneReader(RecordingReader):
         Formats that need no units (FIF is in volts by definition) have no entry here.
         """
         units = {str(name).strip(): str(u) for name, u in (self.raw._orig_units or {}).items()}
-        own = dict(zip((name.strip() for name in self.raw.ch_names), self.names, strict=True))
-        return {own.get(name, name) for name, unit in units.items() if not is_voltage(unit)}
+        names = dict(zip((name.strip() for name in self.raw.ch_names), self.names, strict=True))
+        return {names.get(name, name) for name, unit in units.items() if not is_voltage(unit)}
 
 
 def _without_running_numbers(names: Sequence[str], listed: Collection[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from epilens.core.errors import DataError
 from epilens.core.html_repr import SIMULATED, as_text
 from epilens.data.channels.contacts import short_names
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.report.patient.bids_text import DISCLAIMER
 from epilens.report.patient.derivative import files_of
 

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 
-from epilens.data.tables import natural
+from epilens.data.user_files import natural
 from epilens.evidence.views import views
 from epilens.io.atomic import write_bytes_atomically
 

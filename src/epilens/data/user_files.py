@@ -209,9 +209,9 @@ def _check_parts(path: Path, who: str) -> None:
         parts = file.infolist()
     if len(parts) > SHEET_PARTS:
         raise _too_large(who, f"{SHEET_PARTS} parts", f"{len(parts)}")
-    whole = sum(part.file_size for part in parts)
-    if whole > SHEET_BYTES:
-        raise _too_large(who, f"{SHEET_BYTES // 1024**2} MB unpacked", f"{whole // 1024**2} MB")
+    total = sum(part.file_size for part in parts)
+    if total > SHEET_BYTES:
+        raise _too_large(who, f"{SHEET_BYTES // 1024**2} MB unpacked", f"{total // 1024**2} MB")
     for part in parts:
         if part.file_size > 100_000 and part.file_size > SHEET_RATIO * max(part.compress_size, 1):
             ratio = part.file_size // max(part.compress_size, 1)
