@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zarr.storage import ZipStore
 
 from epilens.core.errors import CubeError, DataError, PlanError
-from epilens.data.recording import FLAGS
+from epilens.data.recording import LABEL_FIELDS
 from epilens.data.recording import ZONES as PATIENT_LABELS
 from epilens.evidence.cube import blind, check, target_only
 from epilens.evidence.describe import audit_of, describe
@@ -251,13 +251,13 @@ def test_a_zone_that_one_seizure_does_not_tell_is_absent(flag):
 
 def test_a_blind_cube_has_no_label_of_any_kind():
     cube = make_cube(**ZONES, is_onset_contact=ZONES["is_soz"])
-    assert set(FLAGS) <= set(cube.variables)
-    assert not set(FLAGS) & set(blind(cube).variables)
+    assert set(LABEL_FIELDS) <= set(cube.variables)
+    assert not set(LABEL_FIELDS) & set(blind(cube).variables)
 
 
 def test_a_fit_is_given_the_ez_and_no_other_label():
     cube = make_cube(**ZONES, is_onset_contact=ZONES["is_soz"])
-    assert set(FLAGS) & set(target_only(cube).variables) == {"is_ez"}
+    assert set(LABEL_FIELDS) & set(target_only(cube).variables) == {"is_ez"}
 
 
 def test_zones_survive_the_store(tmp_path):
