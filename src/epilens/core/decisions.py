@@ -1,7 +1,9 @@
 """Decisions from probabilities: confusion metrics, threshold selection and CDEL's fusion rule.
 
 A channel is flagged EZ where `p_nez` < threshold. Pure arithmetic, so that training, evaluation and
-models decide by the same functions.
+models decide by the same functions. Thresholds are chosen on validation scores only: by a method
+for itself, by `evaluation.ledger` for a cell and for fused methods, by `evaluation.train` for a
+model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics per patient, patient-equal means, and the threshold on the 201-point grid.
+"""Metrics per patient and patient-equal means. Thresholds are chosen in `core.decisions`.
 
 Scores are `p_nez`; a channel is flagged where `p_nez` < threshold. Ranking metrics sort by
 falling EZ score and average over all orders of tied channels: their order never matters.

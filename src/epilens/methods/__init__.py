@@ -1,8 +1,8 @@
 """Methods, one file per family: fit labelled patients, predict blind ones; one contract.
 
-A method reads patients as datasets: the cube, and in addition what its `input` names (`traces` or
-`signals`, see `epilens.evidence.files.open_patient`). Its `settings` are what the fit uses and what
-the key of its results is computed from (`methods.inputs`).
+A method reads patients as datasets: the cube, and in addition what its `input` names (`features`,
+`traces` or `signals`, see `epilens.evidence.files.open_patient`). Its `settings` are what the fit
+uses and what the key of its results is computed from (`methods.inputs`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Method:
     """Everything that the fit uses: a frozen dataclass or mapping of plain values. What only this
     method needs from other modules is named in it as `module:attribute`."""
     parts: tuple[str, ...] = ()
-    """Methods whose ledgers are fused into this one."""
+    """Methods whose ledgers are fused into this one, or the one that is smoothed."""
     sections: tuple[str, ...] = ()
     """Sections of the plan that change its numbers."""
     requires: tuple[str, ...] = ()
