@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import shutil
 
@@ -145,6 +147,10 @@ def test_the_group_has_a_table_and_a_page_that_needs_no_server(localized, tmp_pa
     assert "Research use only" in page
     assert 'href="sub-S02.html"' in page
     assert "static/" not in page
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page, "nothing else may style or script the page"
+    assert "default-src 'none'" in page
     assert "sub-&lt;b&gt;x" in page
     assert "<b>x" not in page
 

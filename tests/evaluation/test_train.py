@@ -14,7 +14,7 @@ from epilens.core.decisions import select_threshold
 from epilens.core.errors import ModelError
 from epilens.evaluation.member_cache import member_folder
 from epilens.evaluation.splits import stratified_folds
-from epilens.evaluation.train import train
+from epilens.evaluation.train import _keys, train
 from epilens.evidence.files import Cohort
 from epilens.evidence.views import Standardizer
 from epilens.methods import METHODS, Training, seen_labels
@@ -220,3 +220,13 @@ def train_and_stop(cohort, out):
 
 def contents(folder):
     return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def test_a_part_is_fitted_again_when_the_store_that_it_reads_changed(cohort, monkeypatch):
+    cubes = dict(cohort.items())
+    monkeypatch.setattr("epilens.evaluation.train.key_of", lambda path, store: f"{store}-1")
+    before = _keys(cohort, cubes, "features")
+    assert set(before.values()) == {"features-1"}
+    monkeypatch.setattr("epilens.evaluation.train.key_of", lambda path, store: f"{store}-2")
+    assert _keys(cohort, cubes, "features") != before
+    assert _keys(cohort, cubes, "cube") == {n: c.attrs["key"] for n, c in cubes.items()}

@@ -11,8 +11,10 @@ from new_patients import cohort_cubes, write_edf
 
 from epilens.evaluation.certainty import CoveringSet, learn_certainty
 from epilens.localization.certainty import (
+    Caution,
     _swapped_sides,
     cautions_of,
+    most_severe_first,
     seizure_agreement,
     top_share,
 )
@@ -98,3 +100,9 @@ def test_positions_on_the_other_side_than_the_names_say(shafts, x_mm, is_said):
     assert bool(cautions) == is_said
     assert all("other side than the names say" in caution.text for caution in cautions)
     assert not list(_swapped_sides(channels, [None] * len(channels)))
+
+
+def test_notes_come_after_cautions_and_abstentions_first():
+    levels = ["note", "caution", "abstain", "note", "caution"]
+    cautions = [Caution(level, str(i)) for i, level in enumerate(levels)]
+    assert [c.text for c in most_severe_first(*cautions)] == ["2", "1", "4", "0", "3"]

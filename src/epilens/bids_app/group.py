@@ -10,6 +10,7 @@ from epilens.core.html_repr import as_text
 from epilens.io.atomic import json_text, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.outputs import is_output
+from epilens.report.markup import policy
 from epilens.report.patient.bids_text import DISCLAIMER
 from epilens.report.patient.derivative import KIND
 from epilens.report.patient.index_page import STYLE, index_page, list_reports, read_summary
@@ -40,9 +41,15 @@ def summarise(out: Path) -> Path:
     tree = {"Description": f"Localized patients. {DISCLAIMER}", **described}
     write_atomically(out / f"{TABLE}.json", json_text(tree))
     write_left_out(out)
-    style = f"<style>{STYLE.read_text(encoding='utf-8')}h2 {{ font-size: 1.15rem; }}</style>"
-    page = index_page(out, style, _left_out_table(left_out(out)))
+    page = index_page(out, _style(), _left_out_table(left_out(out)))
     return write_atomically(out / "index.html", page)
+
+
+def _style() -> str:
+    """Return the style of a page that opens from a folder, with a policy that allows only it."""
+    style = f"{STYLE.read_text(encoding='utf-8')}h2 {{ font-size: 1.15rem; }}"
+    allowed = f"{policy('', style)}; img-src data:"
+    return f'<meta http-equiv="Content-Security-Policy" content="{allowed}"><style>{style}</style>'
 
 
 def _left_out_table(failed: list[ParticipantRecord]) -> str:

@@ -29,7 +29,7 @@ from epilens.evaluation.plan_check import check_cubes
 from epilens.evaluation.scoring import ranking_metrics
 from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
-from epilens.evidence.files import Cohort
+from epilens.evidence.files import Cohort, key_of
 from epilens.evidence.views import VIEWS
 from epilens.methods import METHODS, Scorer, Training, seen_labels
 from epilens.methods.inputs import method_inputs
@@ -52,7 +52,7 @@ class PartToFit(Job[FittedMember]):
     held_out: Mapping[str, str]
     """Fold in which each patient is held out."""
     keys: Mapping[str, str]
-    """Keys of the cubes."""
+    """Keys of the cubes, and of the stores next to them that the method reads."""
     cohort: Cohort
     plan: Plan
     parts: Path | None
@@ -151,10 +151,10 @@ def train(
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
     check_apart(cubes.items())
     held_out = _held_out(plan, cubes)
-    keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
     seeds = plan.seeds if METHODS[kind.methods[0]].seeded else plan.seeds[:1]
+    keys = {part: _keys(cohort, cubes, METHODS[part].input) for part in kind.methods}
     tasks = [
-        PartToFit(part, seed, fold, held_out, keys, cohort, plan, parts)
+        PartToFit(part, seed, fold, held_out, keys[part], cohort, plan, parts)
         for seed in seeds
         for fold in sorted(set(held_out.values()))
         for part in kind.methods
@@ -169,6 +169,14 @@ def train(
     descriptors = tuple(next(iter(cubes.values()))["descriptor"].values.tolist())
     members = _members(kind, tasks, fitted)
     return Model(members, threshold, LOCKED_WEIGHT, about, assurance, descriptors, VIEWS)
+
+
+def _keys(cohort: Cohort, cubes: Mapping[str, xr.Dataset], store: str) -> dict[str, str]:
+    """Return the key of what a method reads of each patient; empty where a cube has no key."""
+    keys = {name: str(cube.attrs.get("key", "")) for name, cube in cubes.items()}
+    if store == "cube":
+        return keys
+    return {name: key and key_of(cohort.path(name), store) for name, key in keys.items()}
 
 
 def _held_out(plan: Plan, cubes: Mapping[str, xr.Dataset]) -> dict[str, str]:

@@ -44,6 +44,11 @@ class Caution:
     text: str
 
 
+def most_severe_first(*cautions: Caution) -> list[Caution]:
+    """Sort cautions by level: abstentions, cautions, notes; otherwise they keep their order."""
+    return sorted(cautions, key=lambda caution: ("abstain", "caution", "note").index(caution.level))
+
+
 @dataclass(frozen=True)
 class PatientCertainty:
     """How certain the scores are; None or empty where that is unknown."""

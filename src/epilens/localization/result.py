@@ -19,7 +19,12 @@ from epilens.data.channels.contacts import meant_channels
 from epilens.localization import DEFAULT, DEFAULT_COMPARED, Request
 from epilens.localization.anatomy import ATLASES, Anatomy, find_regions
 from epilens.localization.caveats import caveats
-from epilens.localization.certainty import Caution, PatientCertainty, assess
+from epilens.localization.certainty import (
+    Caution,
+    PatientCertainty,
+    assess,
+    most_severe_first,
+)
 from epilens.localization.columns import ContactColumn, contact_columns
 from epilens.localization.compare import (
     OtherRanking,
@@ -184,8 +189,8 @@ def assemble(request: Request, tick: Progress) -> Localization:
     tick("comparing")
     certainty = assess(evidence, source, scores, others)
     questioned = question_onsets(evidence, timing)
-    first = (*questioned, *unused, *_without_regions(request, evidence))
-    certainty = replace(certainty, cautions=(*first, *certainty.cautions))
+    by_level = most_severe_first(*_without_regions(request, evidence), *certainty.cautions)
+    certainty = replace(certainty, cautions=(*questioned, *unused, *by_level))
     compared = [
         compare_with(other.name, other.title, other_p_nez, p_nez, k)
         for other in others
