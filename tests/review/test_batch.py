@@ -103,8 +103,10 @@ def test_one_batch_at_a_time(tmp_path):
     assert [row.kind for row in batch.rows][1:] == ["waiting", "waiting"]
 
 
-def test_a_killed_batch_resumes(tmp_path):
+def test_a_killed_batch_resumes(tmp_path, monkeypatch):
     """The server is killed while a patient is on its way: the first is kept, the rest is made."""
+    # A minute without a sign of life is long for a test; the killed process gives none any more.
+    monkeypatch.setattr("epilens.review.runs.STALE_S", 5.0)
     code = (
         "import sys\nfrom pathlib import Path\nsys.path[:0] = sys.argv[2:]\n"
         "import patients_to_run\n"
