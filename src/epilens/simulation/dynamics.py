@@ -1,8 +1,8 @@
 """The parameters of the simulation that are fitted to measurements of recorded patients.
 
-They were adjusted by hand until the statistics of the simulated cohort were those of recorded
-ones; docs/developer/calibration.md lists the goals and what was reached. Each section below names
-the goal of its parameters.
+They were adjusted by hand until the statistics of the simulated cohort came close to those of
+recorded ones; docs/developer/calibration.md lists the goals and what was reached. Each section
+below names the goal of its parameters.
 
 Units: "log amplitude" is the natural logarithm of a factor on the amplitude (0.7: twice as large).
 "RMS" is the root mean square of the contact's own signal at rest. "Drive" has no unit: it is the

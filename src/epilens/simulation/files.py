@@ -27,7 +27,7 @@ _NO_POSITION_SHARE = 0.03
 _CONTACT_MM2 = {"SEEG": 5.0, "ECOG": 4.2}
 """Surface of a contact in mm², as electrodes.tsv states it."""
 _FIRST_CHANGE_S, _CLINICAL_ONSET_S = 4, 9
-"""Other annotations of East: so long before and after the onset, in s."""
+"""Other typed annotations: so long before and after the onset, in s."""
 _UNRECORDED = "ZZ99"
 """A contact on the clinical sheet that no recording has."""
 
@@ -148,24 +148,25 @@ def _events(path: Path, patient: SimulatedPatient, run: SimulatedRun) -> None:
     """Table of the annotations; those outside of the recording are left out."""
     columns = ["onset", "duration", "trial_type"]
     rows = [] if run.oddity == "no-onset" else _annotations(patient, run)
-    if patient.center.name == "East":
-        # This center's recorder repeats the time of every annotation as an annotation.
+    if patient.center.annotations == "typed":
+        # This recorder repeats the time of every annotation as an annotation.
         rows = [(0.0, 0.0, "Segment: REC START"), (0.0, 0.0, "A1+A2 OFF"), *rows]
         rows = [r for row in rows for r in ((row[0], 0.0, f"+{row[0]:.6f}"), row)]
     rows = [(t, d, text) for t, d, text in rows if 0 <= t < run.duration_s]
-    write_tsv(path, columns, rows or [(0.0, 0.0, "Recording")], bom=patient.center.name == "North")
+    bom = patient.center.byte_order_mark
+    write_tsv(path, columns, rows or [(0.0, 0.0, "Recording")], bom)
 
 
 def _annotations(patient: SimulatedPatient, run: SimulatedRun) -> list[tuple[float, float, str]]:
     """Annotations of a run in the words of its center: time, duration, text."""
     t, end = run.onset_s, round(run.duration_s - 1, 3)
     ez = spell(patient, int(np.flatnonzero(patient.zones.annotated)[0]))
-    match patient.center.name:
-        case "North":
+    match patient.center.annotations:
+        case "sz onset":
             return [(t, 0.0, "sz onset"), (end, 0.0, "sz offset")]
-        case "South":
+        case "seizure":
             return [(t, round(end - t, 3), "seizure")]
-        case "West":
+        case "event":
             return [(t, 0.0, "SZ EVENT # (PB SZ)"), (end, 0.0, "EVENT OVER")]
     first = (round(t - _FIRST_CHANGE_S, 3), 0.0, "1st change?")
     texts = ["Onset", "eeg onset", f"onset {ez}", "definite onset", "eeg sz start"]
@@ -186,14 +187,12 @@ def _electrodes(folder: Path, stem: str, patient: SimulatedPatient) -> None:
         for i in range(len(implant.names))
     ]
     stem = f"{stem}_space-{center.space}"
-    bom = center.name == "North"
-    write_tsv(folder / f"{stem}_electrodes.tsv", ["name", "x", "y", "z", "size"], rows, bom)
-    # North says metres and writes millimetres, as one of the public datasets does.
-    unit = "m" if center.name == "North" else "mm"
+    columns = ["name", "x", "y", "z", "size"]
+    write_tsv(folder / f"{stem}_electrodes.tsv", columns, rows, center.byte_order_mark)
     tree = {
         "iEEGCoordinateSystem": center.space,
         "iEEGCoordinateSystemDescription": "Simulated implant on the coordinates of the template",
-        "iEEGCoordinateUnits": unit,
+        "iEEGCoordinateUnits": center.stated_unit,
     }
     write_json(folder / f"{stem}_coordsystem.json", tree)
 

@@ -7,7 +7,7 @@ nor on the number of processes that write it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,9 @@ from epilens.simulation.implant import Implant, make_implant
 from epilens.simulation.noise import Signal
 from epilens.simulation.physiology import Physiology, make_physiology
 from epilens.simulation.seizures import make_seizure
-from epilens.simulation.shapes import Center, share_out
+from epilens.simulation.shapes import Center, Oddity, share_out
 from epilens.simulation.signals import RecordingSetup, make_signal
 from epilens.simulation.zones import SimulatedZones, make_zones
-
-Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
-"""Nothing odd; without annotated onset; starts just before onset; ends soon after it; stored
-twice."""
 
 # Typical values that were set by hand.
 CHANNEL_SHARES = (0.6, 1.4)
@@ -44,8 +40,6 @@ ONSET_S, AFTER_ONSET_S = (38.0, 46.0), (37.0, 43.0)
 """Ranges in s of the recorded time before and after the annotated onset."""
 ENGEL_SHARES = {"1A": 0.5, "1B": 0.25, "1C": 0.1, "1D": 0.15}
 """Engel classes of the patients and their shares; all are seizure-free after surgery."""
-AGES, CHILD_AGES = (16, 60), (3, 16)
-"""Ages in years, upper limit excluded; West treats children."""
 MOST_MISSING = 2
 """Contacts that the last run of a patient lacks, at most."""
 
@@ -172,7 +166,7 @@ def _make_patient(
         zones=zones,
         physiology=physiology,
         runs=tuple(runs),
-        age=int(rng.integers(*(CHILD_AGES if center.name == "West" else AGES))),
+        age=int(rng.integers(*center.ages)),
         sex=str(rng.choice(["F", "M"])),
         engel=str(rng.choice(list(ENGEL_SHARES), p=list(ENGEL_SHARES.values()))),
     )
@@ -181,9 +175,9 @@ def _make_patient(
 def _make_run(
     rng: np.random.Generator, center: Center, index: int, number: int, dynamics: Dynamics
 ) -> SimulatedRun:
-    """Rates go with the patient; in one center they can change between the runs of a patient."""
+    """Rates go with the patient; in some centers they change between the runs of a patient."""
     rates = center.rates_hz
-    switch = number - 1 if center.name == "East" and index % 3 == 1 else 0
+    switch = number - 1 if center.rates_change and index % 3 == 1 else 0
     lead_s = float(np.clip(rng.normal(dynamics.lead_s, dynamics.lead_sd_s), *LEAD_LIMITS_S))
     onset_s = round(float(rng.uniform(*ONSET_S)), 3)
     return SimulatedRun(
@@ -209,14 +203,14 @@ def _with_gaps(
 
 def _odd_runs(center: Center, index: int, runs: list[SimulatedRun]) -> list[SimulatedRun]:
     """The odd run of the center's first patient, as real archives have them; not counted."""
-    if index:
+    if index or not center.odd_run:
         return []
-    odd = replace(runs[0], number=len(runs) + 1, lacks=())
-    match center.name:
-        case "North":
-            return [replace(odd, oddity="cut-off", duration_s=float(np.ceil(odd.onset_s + 2)))]
-        case "East":
-            return [replace(odd, oddity="no-onset")]
-        case "South":
-            return [replace(odd, oddity="too-short", onset_s=3.5, lead_s=0.0, duration_s=40.0)]
-    return [replace(runs[0], number=len(runs) + 1, oddity="repeated", repeats=1)]
+    odd = replace(runs[0], number=len(runs) + 1, oddity=center.odd_run)
+    match center.odd_run:
+        case "repeated":
+            return [replace(odd, repeats=1)]
+        case "cut-off":
+            odd = replace(odd, duration_s=float(np.ceil(odd.onset_s + 2)))
+        case "too-short":
+            odd = replace(odd, onset_s=3.5, lead_s=0.0, duration_s=40.0)
+    return [replace(odd, lacks=())]

@@ -15,6 +15,10 @@ from epilens.core.errors import DataError, did_you_mean
 from epilens.simulation.zones import Rule
 
 Labels = Literal["status", "sheet", "resected", "ablated"]
+Annotations = Literal["sz onset", "typed", "seizure", "event"]
+Oddity = Literal["", "no-onset", "too-short", "cut-off", "repeated"]
+"""Nothing odd; without annotated onset; starts just before onset; ends soon after it; stored
+twice."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,18 @@ class Center:
     """Typical amplitude relative to the other centers: amplifiers and electrodes differ."""
     reference_noise: float
     """RMS of what all channels share through the reference, relative to a typical channel."""
+    annotations: Annotations
+    """How the onset is annotated (`epilens.simulation.files`)."""
+    odd_run: Oddity
+    """What is odd about one additional run of the first patient; empty: there is none."""
+    ages: tuple[int, int] = (16, 60)
+    """Youngest age in years, and the first that is too old."""
+    rates_change: bool = False
+    """Whether the sampling rate changes between the runs of every third patient."""
+    byte_order_mark: bool = False
+    """Whether tables of events and electrodes start with one."""
+    stated_unit: Literal["mm", "m"] = "mm"
+    """Unit of the positions according to coordsystem.json; they are always in mm."""
 
     @property
     def title(self) -> str:
@@ -79,6 +95,10 @@ NORTH = Center(
     space="fsaverage",
     gain=1.0,
     reference_noise=0.15,
+    annotations="sz onset",
+    odd_run="cut-off",
+    byte_order_mark=True,
+    stated_unit="m",  # as one of the public datasets does
 )
 EAST = Center(
     name="East",
@@ -98,6 +118,9 @@ EAST = Center(
     space="Other",
     gain=3.0,
     reference_noise=0.35,
+    annotations="typed",
+    odd_run="no-onset",
+    rates_change=True,
 )
 SOUTH = Center(
     name="South",
@@ -117,6 +140,8 @@ SOUTH = Center(
     space="MNI152NLin2009bAsym",
     gain=0.4,
     reference_noise=0.2,
+    annotations="seizure",
+    odd_run="too-short",
 )
 WEST = Center(
     name="West",
@@ -136,6 +161,9 @@ WEST = Center(
     space="MNI152NLin2009bAsym",
     gain=1.6,
     reference_noise=0.1,
+    annotations="event",
+    odd_run="repeated",
+    ages=(3, 16),
 )
 
 
