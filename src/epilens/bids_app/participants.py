@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,7 @@ from pathlib import Path
 from epilens.compute.jobs import Job, run_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
 from epilens.core.progress import Progress
-from epilens.core.redaction import hide_paths
+from epilens.core.redaction import describe_defect, hide_paths
 from epilens.data.channels.user_choices import kept_of
 from epilens.data.discovery import cases_of
 from epilens.data.sidecars import BidsTree, datasets_in
@@ -129,11 +128,8 @@ class LocalizeParticipant(Job[ParticipantRecord]):
         if isinstance(error, EpilensError):
             why = self._without_paths(str(error))
         else:  # a defect that one patient's data reveals does not stop the others
-            # The error's own text may contain words of a recording: its type and line are enough.
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            location = f"{Path(frame.filename).name}, line {frame.lineno}"
-            kind = type(error).__name__
-            why = f"{self.patient}: failed unexpectedly ({kind} in {location}). Please report it."
+            defect = describe_defect(error)
+            why = f"{self.patient}: failed unexpectedly ({defect}). Please report it."
         return ParticipantRecord(self.patient, "failed", why)
 
     def _without_paths(self, text: str) -> str:

@@ -175,10 +175,7 @@ def marked_recordings(
             "Give the patient's code with --patient as in the review, or check the column run."
         )
     return [
-        (file.path, onset)
-        for file in case.files
-        if file.path is not None and (onsets[file.name] or file.ictal)
-        for onset in onsets[file.name] or (None,)
+        (file, onset) for _, file, own in case.analysed_files(onsets) for onset in own or (None,)
     ]
 
 

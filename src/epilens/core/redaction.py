@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,3 +21,9 @@ def hide_paths(text: str, names: Mapping[str, str] | Mapping[Path, str]) -> str:
         return text
     longest_first = sorted(by_path, key=len, reverse=True)
     return re.sub("|".join(map(re.escape, longest_first)), lambda m: by_path[m[0]], text)
+
+
+def describe_defect(error: BaseException) -> str:
+    """Return what an unexpected error is and where; its own text may quote a recording."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"

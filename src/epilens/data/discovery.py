@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,19 @@ class Case:
 
     code: str
     files: tuple[TraceFile, ...]
+
+    def analysed_files(
+        self, marked: Mapping[str, tuple[Onset, ...]]
+    ) -> list[tuple[TraceFile, Path, tuple[Onset, ...]]]:
+        """Return the files to analyse, each with its path and its onsets in `marked`.
+
+        A file that is not a seizure by its name is analysed only if an onset is marked in it.
+        """
+        return [
+            (file, file.path, onsets)
+            for file in self.files
+            if file.path is not None and ((onsets := marked.get(file.name, ())) or file.ictal)
+        ]
 
 
 def cases_of(given: Sequence[str | Path], code: str = "") -> tuple[Case, ...]:

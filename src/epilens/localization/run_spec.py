@@ -225,11 +225,7 @@ def make_run_spec(
     onset is marked in them.
     """
     marked, facts = marked or {}, facts or PatientFacts()
-    used = [
-        (file, file.path, marked.get(file.name, ()))
-        for file in case.files
-        if file.path is not None and (file.ictal or marked.get(file.name))
-    ]
+    used = case.analysed_files(marked)
     if not used:
         raise DataError(
             f"{case.code}: expected a recording with an onset, found none. Mark one, or check that "

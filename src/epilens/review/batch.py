@@ -16,6 +16,7 @@ from typing import Any
 from epilens.compute.jobs import Job, run_jobs
 from epilens.compute.local import use_executor
 from epilens.core.errors import DataError, EpilensError
+from epilens.core.redaction import describe_defect
 from epilens.io.atomic import json_text, load_json, write_atomically
 from epilens.localization.run_spec import Ranker, RunSpec
 from epilens.review.jobs import RunProcesses
@@ -82,7 +83,7 @@ class RankPatient(Job[BatchRow]):
             number = error.number if isinstance(error, _FailedRunError) else 0
             return BatchRow(self.patient, "failed", number, str(error))
         # A defect that one patient's data reveals does not stop the others.
-        why = f"It failed unexpectedly ({type(error).__name__}). Please report it."
+        why = f"It failed unexpectedly ({describe_defect(error)}). Please report it."
         return BatchRow(self.patient, "failed", problem=why)
 
 

@@ -9,13 +9,13 @@ import json
 import os
 import sys
 import threading
-import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from epilens.core.errors import EpilensError
 from epilens.core.progress import Progress
+from epilens.core.redaction import describe_defect
 from epilens.io.atomic import json_text, write_atomically
 from epilens.localization.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
@@ -64,10 +64,7 @@ def work(run: ReviewRun, spec: RunSpec) -> None:
     except EpilensError as error:
         run.fail(spec.hide_files(str(error)))
     except Exception as error:
-        # The text may contain words of a recording: type and place are enough.
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        location = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
-        run.fail(f"The run failed unexpectedly ({location}). Please report it.")
+        run.fail(f"The run failed unexpectedly ({describe_defect(error)}). Please report it.")
 
 
 def _localize(run: ReviewRun, spec: RunSpec, tick: Progress) -> None:
