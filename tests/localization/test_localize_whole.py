@@ -197,6 +197,7 @@ def test_seizures_are_picked_with_their_signals():
     [
         ("prq", "found one that must be trained"),
         ("fragilty", "found neither. Did you mean 'fragility'"),
+        ("recordd", "found neither. Did you mean 'recorded'"),
     ],
 )
 def test_what_is_neither_model_nor_method(name, message):

@@ -124,5 +124,5 @@ def test_everybody_sees_the_ranking_where_the_review_says_so(tmp_path):
 
 def test_another_word_than_the_choices_is_refused_in_one_sentence():
     assert [check_blind(text) for text in ("second", "all", "none")] == ["second", "all", "none"]
-    with pytest.raises(DataError, match="--blind: expected second, all, none, found 'sometimes'"):
+    with pytest.raises(DataError, match="--blind: expected second, all or none, found 'sometimes'"):
         check_blind("sometimes")

@@ -25,7 +25,7 @@ from epilens.networks.card import (
     describe_performance,
 )
 from epilens.networks.kinds import KINDS
-from epilens.networks.model import Model, model_folder, open_model
+from epilens.networks.model import Model, model_folder, open_model, shipped_models
 from epilens.networks.predictor import Explanation, each_seizure
 from epilens.plan import Plan
 
@@ -220,8 +220,8 @@ def _training_free(name: str) -> Method:
             f"trained. Train a model with `epilens train`, or use {', '.join(free[:3])}."
         )
     raise MethodError(
-        f"{name}: expected a model folder or a training-free method, found neither. "
-        f"{did_you_mean(name, free)}"
+        f"{name}: expected a model (folder or name) or a training-free method, found neither. "
+        f"{did_you_mean(name, [*shipped_models(), *free])}"
     )
 
 

@@ -59,7 +59,7 @@ def check_blind(text: str) -> Blind:
     for choice in choices:
         if text == choice:
             return choice
-    raise DataError(f"--blind: expected {', '.join(choices)}, found {text!r}. Give one of them.")
+    raise DataError(f"--blind: expected second, all or none, found {text!r}. Give one of them.")
 
 
 def open_session(
