@@ -31,8 +31,9 @@ def test_a_page_from_elsewhere_cannot_read_its_neighbours(browser, tmp_path):
     (tmp_path / "out" / "sub-Spy.html").write_text(SPY)
     with make_view(tmp_path / "out") as server:
         page = browser.new_page()
+        page.set_default_timeout(600_000)
         page.goto(server.url + "sub-Spy.html")
-        page.wait_for_function("() => document.title !== 'waits'", timeout=600_000)
+        page.wait_for_function("() => document.title !== 'waits'")
         assert set(page.title().split()) == {"blocked"}
         page.close()
 
@@ -41,14 +42,15 @@ def test_a_localized_page_works_in_its_own_origin(browser, tmp_path):
     write_report(usual(), tmp_path / "out")
     with make_view(tmp_path / "out") as server:
         page = browser.new_page()
+        page.set_default_timeout(600_000)
         problems = []
         page.on("console", lambda m: problems.append(m.text))
         page.on("pageerror", lambda e: problems.append(str(e)))
         page.goto(server.url)
         page.get_by_text("sub-Usual").click()
-        page.wait_for_selector("html[data-ready]", timeout=600_000)
+        page.wait_for_selector("html[data-ready]")
         page.locator("#ranking tbody tr").nth(2).click()
-        with page.expect_download(timeout=600_000) as download:
+        with page.expect_download() as download:
             page.locator("#export").click()
         assert download.value.suggested_filename == "sub-Usual_contacts.tsv"
         assert problems == []

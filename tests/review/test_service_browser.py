@@ -40,6 +40,7 @@ class Tab:
     def __init__(self, browser, url):
         self.context = browser.new_context(viewport={"width": 1500, "height": 950})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(WAIT_MS)
         self.problems = []
         self.page.on("console", lambda m: self.problems.append(f"{m.text} {m.location}"))
         self.page.on("pageerror", lambda e: self.problems.append(str(e)))
@@ -48,7 +49,7 @@ class Tab:
 
     def open(self, url):
         self.page.goto(url)
-        self.page.wait_for_selector("html[data-ready]", timeout=WAIT_MS)
+        self.page.wait_for_selector("html[data-ready]")
 
     def text(self, selector):
         return self.page.locator(selector).first.inner_text().strip()
@@ -57,7 +58,7 @@ class Tab:
         self.page.wait_for_selector('#choice option[value="line-length-spread"]', state="attached")
         self.page.select_option("#choice", "line-length-spread")
         self.page.click("#start")
-        self.page.wait_for_selector(f'html[data-runs="{count}"]', timeout=WAIT_MS)
+        self.page.wait_for_selector(f'html[data-runs="{count}"]')
 
     def begin(self, reader):
         self.page.fill("#initials", reader)
@@ -70,7 +71,7 @@ class Tab:
         self.page.click("#sign-anyway")
 
     def revision(self, number):
-        self.page.wait_for_selector(f'html[data-revision="{number}"]', timeout=WAIT_MS)
+        self.page.wait_for_selector(f'html[data-revision="{number}"]')
 
     def verdict(self, name, word, revision):
         self.page.get_by_role("button", name=f"{name}: {word}", exact=True).click()
