@@ -143,5 +143,6 @@ def test_the_labels_of_west_are_like_those_of_ablated_patients():
     """The 14 patients of ds004100 with an ablation; their ablations have 6 % of the contacts."""
     statistics = simulated(3, "resected")
     assert statistics["alone"] == pytest.approx(0.817, abs=0.04)
+    assert statistics["context"] == pytest.approx(0.89, abs=0.04), "recorded: 0.923"
     assert statistics["inside"] == pytest.approx(0.675, abs=0.07)
     assert statistics["jaccard 50"] == pytest.approx(0.53, abs=0.1)
