@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from commands import epilens as run
 
 import epilens
 from epilens.cli import main
-
-
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "epilens", *map(str, arguments)]
-    wide = os.environ | {"COLUMNS": "110"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
 
 
 def test_cohort_prints_json_with_the_contract_s_fields(tiny):
@@ -134,9 +125,7 @@ def test_the_version_and_the_completion_of_a_shell(monkeypatch):
 
 @pytest.mark.parametrize("group", [[], ["plan"], ["model"]])
 def test_the_list_of_verbs_is_in_whole_sentences(group):
-    narrow = os.environ | {"COLUMNS": "80"}
-    command = [sys.executable, "-m", "epilens", *group, "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
+    shown = run(*group, "--help", columns=80)
     verbs = shown.stdout.split("Commands:")[1].split("Examples:")[0].strip().splitlines()
     assert all(line.endswith(".") and "..." not in line for line in verbs), verbs
 
@@ -175,9 +164,7 @@ def test_methods_say_whether_their_weights_are_there(tmp_path, monkeypatch):
     assert rows["timeconv-cnn"] == "yes"
     assert rows["clap"].startswith("no: pretrained")
     assert rows["cdel"] is None
-    narrow = os.environ | {"COLUMNS": "140"}
-    command = [sys.executable, "-m", "epilens", "list", "methods"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow)
+    shown = run("list", "methods", columns=140)
     assert "pretrained/clap-htsat-fused" in shown.stdout
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import epilens as run
 from typer.main import get_command
 
 from epilens.cli import main
@@ -67,9 +68,7 @@ def test_an_example_can_be_parsed(example):
 
 
 def listing(kind, width):
-    wide = os.environ | {"COLUMNS": str(width)}
-    command = [sys.executable, "-m", "epilens", "list", kind]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=wide).stdout
+    return run("list", kind, columns=width).stdout
 
 
 def test_methods_show_title_requirements_and_default_at_80_columns():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from commands import epilens
 from patients_to_run import METHOD, case, plain_files
-from trees import epilens, write_tree
+from trees import write_tree
 
 from epilens.cli.localize import digests, marked_recordings, split_names
 from epilens.core.errors import DataError

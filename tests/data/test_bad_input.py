@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import epilens
 from permissions import as_nobody
 from trees import (
     NAMES,
@@ -19,7 +20,6 @@ from trees import (
     channel_rows,
     codes,
     edit,
-    epilens,
     folder,
     noise,
     run_file,

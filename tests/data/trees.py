@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -254,12 +253,6 @@ def _rows(recordings, where: Mapping[str, str]):
     for column, value in where.items():
         audit = audit[audit[column] == value]
     return audit
-
-
-def epilens(*arguments: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """The command line, as a user runs it."""
-    command = [sys.executable, "-m", "epilens", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def assert_one_clear_line(done: subprocess.CompletedProcess[str], *words: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from commands import epilens
 from new_patients import write_edf
 from patients_to_run import METHOD, case, marks
-from trees import epilens
 
 from epilens import localize
 from epilens.core.errors import DataError
