@@ -91,8 +91,8 @@ class Evidence:
         return str(self.cube.attrs.get("space", ""))
 
     @property
-    def whole(self) -> xr.Dataset:
-        """Everything that a source can read."""
+    def method_input(self) -> xr.Dataset:
+        """The cube, with signals where there are some: what a method or model reads."""
         return self.cube if self.signals is None else self.signals
 
 
@@ -111,10 +111,10 @@ def prepare_evidence(
     loaded = load_patient(request, source.plan, tick)
     tick("describing", 1)
     _check_common(loaded.recordings)
-    whole, rows = _describe(loaded.recordings, source.plan, stores)
+    described, rows = _describe(loaded.recordings, source.plan, stores)
     tick("described", 1)
     loaded = replace(loaded, rows=[*loaded.rows, *rows])
-    return _evidence(_tidy(whole), loaded, request, source)
+    return _evidence(_tidy(described), loaded, request, source)
 
 
 def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -> None:
@@ -185,9 +185,9 @@ def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
 
 
 def _evidence(
-    whole: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
+    described: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
 ) -> Evidence:
-    cube = without_signals(whole)
+    cube = without_signals(described)
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
     dropped, quality = _channels_left_out(loaded.rows, channels)
