@@ -10,7 +10,13 @@ import shutil
 import pytest
 
 from epilens.bids_app.group import summarise
-from epilens.bids_app.participants import LEFT_OUT, choose_ranker, localize_all, patients_of
+from epilens.bids_app.participants import (
+    LEFT_OUT,
+    LocalizeParticipant,
+    choose_ranker,
+    localize_all,
+    patients_of,
+)
 from epilens.bids_app.verb import BidsCommand, run_level
 from epilens.core.errors import DataError, EpilensError, ModelError, StorageError
 from epilens.data.sidecars import BidsTree
@@ -78,6 +84,14 @@ def test_it_is_a_derivative_that_names_no_place(dataset, localized):
         text = path.read_text(encoding="utf-8", errors="replace")  # a workbook is no text
         assert "secret-name" not in text
         assert str(dataset.parent) not in text
+
+
+def test_a_page_of_an_older_layout_is_not_kept(dataset, localized, monkeypatch):
+    out, _ = localized
+    job = LocalizeParticipant("sub-S01", dataset, out, choose_ranker(None, METHOD))
+    assert job.finished().kind == "kept"
+    monkeypatch.setattr("epilens.report.patient.page.page_digest", lambda: "another layout")
+    assert job.finished() is None
 
 
 def test_what_is_there_with_the_same_inputs_is_kept(dataset, localized, tmp_path):

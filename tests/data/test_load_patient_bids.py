@@ -163,6 +163,16 @@ def test_a_run_with_two_onsets_has_two_seizures(tmp_path):
     assert second == f"{first}+2"
 
 
+def test_every_typed_onset_of_a_run_is_checked(tmp_path):
+    """The second one is too early for a baseline; a first one that is does not stop the others."""
+    write_tree(tmp_path)
+    for onsets_s in ((40.0, 3.5), (3.5, 40.0)):
+        loaded = load_patient(PatientInput(run_file(tmp_path, "ieeg.edf"), onsets=onsets_s), Plan())
+        assert [r.onset.onset_s for r in loaded.recordings] == [40.0]
+        [why] = loaded.left_out.values()
+        assert "the onset is at 3.500 s" in why
+
+
 def test_runs_without_a_typed_onset_keep_that_of_the_dataset(tmp_path):
     root = write_tree(tmp_path, runs=["01", "02"])
     one, two = (run_file(root, "ieeg.edf", run=run) for run in ("01", "02"))

@@ -11,6 +11,8 @@ import pytest
 from new_patients import CONTACTS, FS, ONSET_S
 
 from epilens.core.errors import DataError
+from epilens.data.audit import AuditRow, Note
+from epilens.localization.data_cautions import data_cautions
 from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
 
@@ -58,13 +60,27 @@ def noise_and_silence(number):
     return change
 
 
+def test_a_defect_in_other_words_is_a_caution_and_a_flag_is_not():
+    rows = [
+        AuditRow.of("channel", Note("{found}", "channel-quality", found=found), who, "noted")
+        for found, who in (("humming", ("P", "r", "A1")), ("clipped", ("P", "r", "A2")))
+    ]
+    [text] = data_cautions(rows, ("A1", "A2", "B1"), ("r",), np.ones((1, 3), bool))
+    assert text == (
+        "1 contact is ranked, although the signal is not as it should be: "
+        "A1 (humming in seizure 1)."
+    )
+
+
 def test_a_contact_that_is_broken_in_every_seizure_is_not_ranked(tmp_path):
     clean = ranked([write(tmp_path, i) for i in range(3)])
     files = [write(tmp_path, i, change=noise_and_silence(i)) for i in range(3)]
     localized = ranked(files)
     assert "B3" in clean.channels
     assert "B3" not in localized.channels
-    assert dict(localized.dropped)["B3"].startswith("signal is noise before onset")
+    assert (
+        next(row.found for row in localized.dropped if row.channel == "B3") == "noise before onset"
+    )
     said = cautions(localized)
     assert "1 contact is not ranked" in said
     assert "B3 (noise before onset in seizure 1; flat before onset in seizure 2, seizure 3)" in said

@@ -196,6 +196,6 @@ def test_scores_agree_with_the_models_own_prediction(model, cube):
         *((p, f"p_{n}") for n, p in scores.parts.items()),
     ):
         np.testing.assert_allclose(mine, frame[column], atol=1e-5)
-    np.testing.assert_allclose(scores.spread, frame["spread"], atol=1e-5)
+    np.testing.assert_allclose(scores.member_sd, frame["spread"], atol=1e-5)
     alone = model.predict(cube.isel(seizure=[1]))
     np.testing.assert_allclose(scores.per_seizure[1], alone["p_nez"], atol=1e-5)

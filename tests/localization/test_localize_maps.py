@@ -41,7 +41,7 @@ def test_the_energy_ratio_is_one_before_onset(localized):
 
 def test_fragility_is_that_of_the_method(localized):
     plan, found = Plan().fragility, localized.maps[1]
-    piece = next(maps.each_signal(localized.whole, plan.start_s, plan.stop_s))
+    piece = next(maps.each_signal(localized.method_input, plan.start_s, plan.stop_s))
     windows, _ = fragility_map(piece.x, piece.fs, plan)
     middle_s = piece.start_s + np.arange(len(windows)) * plan.step_s + plan.window_s / 2
     near = np.abs(found.middle_s[:, None] - middle_s) <= 0.25 - 1e-9

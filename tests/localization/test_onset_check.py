@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from epilens import localize
 from epilens.core.errors import MethodError
 from epilens.evidence.describe import describe
 from epilens.localization.fallback import FALLBACKS
-from epilens.localization.onset_check import active_since
+from epilens.localization.onset_check import active_since, question_onsets
 from epilens.localization.timing import time_evidence
 from epilens.testing import make_recording
 
@@ -35,6 +37,16 @@ def seizure(given_s: float = 0.0, early: int | None = None):
     return make_recording(
         channels=CONTACTS, signal=signal[:, start:stop], start_s=-35.0, onset=onset
     )
+
+
+@pytest.mark.parametrize("rule", ["uncertain onset marker", "clinical onset"])
+def test_a_weak_annotation_is_reported_whatever_the_words_for_it(rule):
+    recording = seizure()
+    recording = replace(recording, onset=replace(recording.onset, rule=rule))
+    found = localize([recording], "line-length-change")
+    reworded = replace(found, seizures=(replace(found.seizures[0], onset="as annotated"),))
+    [caution] = question_onsets(reworded, found.timing)
+    assert "Its annotation is" in caution.text
 
 
 def test_a_right_onset_is_not_questioned():

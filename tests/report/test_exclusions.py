@@ -44,7 +44,9 @@ def test_a_text_that_is_not_on_the_list_is_not_shown(tmp_path, reason):
     part = make_recording("sub-X", fs=128.0, channels=8, ez=2)
     name = part.channels[-1]
     localized = localize([part], METHOD.id, exclude={name: reason})
-    assert dict(localized.dropped)[name] == "was excluded by the user (other reason)"
+    assert {row.channel: row.why for row in localized.dropped}[
+        name
+    ] == "was excluded by the user (other reason)"
     page = write_report(localized, tmp_path)
     written = [page, *tmp_path.rglob("*.json"), *tmp_path.rglob("*.tsv")]
     assert reason not in "".join(path.read_text(encoding="utf-8") for path in written)

@@ -6,11 +6,13 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ from epilens.report.markup import as_data
 from epilens.report.patient import payload, traces
 from epilens.report.patient.bids_text import cell
 from epilens.report.patient.derivative import as_tsv, sidecar, write_derivative
-from epilens.report.patient.page import page, write_report
+from epilens.report.patient.page import page, page_digest, write_report
 
 
 class Elements(HTMLParser):
@@ -321,3 +323,13 @@ def test_a_decimal_comma_is_asked_about(typed):
     wanted = rf"Is {typed.replace(',', '.', 1)} meant\?.*--onset {typed.replace(',', ' --onset ')}"
     with pytest.raises(OnsetError, match=wanted):
         read_onset_list([typed])
+
+
+def test_the_digest_of_the_page_covers_the_files_of_its_viewer(tmp_path, monkeypatch):
+    before = page_digest()
+    folder = files("epilens.report.patient") / "viewer"
+    shutil.copytree(folder, tmp_path / "viewer")
+    monkeypatch.setattr("epilens.report.patient.page.files", lambda package: tmp_path)
+    assert page_digest() == before
+    (tmp_path / "viewer" / "style.css").write_text("body { color: red; }")
+    assert page_digest() != before

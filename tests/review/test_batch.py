@@ -10,9 +10,11 @@ import time
 import pytest
 from patients_to_run import METHOD, a_spec, plain_files
 
-from epilens.core.errors import DataError
+from epilens.core.errors import DataError, StorageError
+from epilens.io.atomic import write_atomically
 from epilens.review.batch import PatientBatch
 from epilens.review.jobs import RunProcesses
+from epilens.review.responses import batch_to_json
 from epilens.review.runs import PatientRuns
 
 PATIENTS = ("sub-A", "sub-B", "sub-C")
@@ -86,6 +88,24 @@ def test_a_run_that_fails_has_its_reason_in_the_row(tmp_path):
     )
     assert go(batch, ["sub-A"]) == [("sub-A", "failed")]
     assert "500" in batch.rows[0].problem
+
+
+def test_a_batch_that_cannot_be_stored_ends_and_says_why(tmp_path, monkeypatch):
+    jobs = Counting()
+    batch = make_batch(tmp_path, jobs)
+
+    def full(path, text):
+        if jobs.begun:
+            raise StorageError(f"{path.name}: expected room for it, found a full disk. Make room.")
+        return write_atomically(path, text)
+
+    monkeypatch.setattr("epilens.review.batch.write_atomically", full)
+    go(batch)
+    assert jobs.begun == ["sub-A"]
+    assert "found a full disk" in batch_to_json(batch)["problem"]
+    monkeypatch.undo()
+    assert go(batch, PATIENTS[:1]) == [("sub-A", "kept")]
+    assert batch.problem == ""
 
 
 def test_a_damaged_batch_is_none(tmp_path):

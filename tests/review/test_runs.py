@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 from patients_to_run import METHOD, a_spec, case, plain_files
 
-from epilens.core.errors import DataError
+from epilens.core.errors import DataError, StorageError
 from epilens.data.onsets.onset import Onset
 from epilens.localization.run_spec import (
     RecordingOnsets,
@@ -203,6 +203,38 @@ def test_a_process_that_dies_is_a_failed_run_and_not_an_endless_one(runs, monkey
     jobs.wait(run, 30)
     assert run.state.kind == "failed"
     assert "(code 3)" in run.state.problem
+
+
+def test_a_failure_that_cannot_be_stored_is_reported_and_makes_room(runs, monkeypatch):
+    def fail(run, problem):
+        raise StorageError("failed.json: expected room for it, found a full disk. Make room.")
+
+    monkeypatch.setattr("epilens.review.runs.ReviewRun.fail", fail)
+    monkeypatch.setattr(
+        "epilens.review.jobs._start_worker",
+        lambda folder: subprocess.Popen(
+            [sys.executable, "-c", "raise SystemExit(3)"], stdin=subprocess.PIPE, text=True
+        ),
+    )
+    jobs = RunProcesses(max_processes=1)
+    run = jobs.start(runs, a_spec())
+    jobs.wait(run, 10)
+    assert not jobs.is_full
+    assert (jobs.state(run).kind, "a full disk" in jobs.state(run).problem) == ("failed", True)
+
+
+def test_a_run_is_stopped_even_if_that_cannot_be_stored(runs, monkeypatch):
+    def fail(run, problem):
+        raise StorageError("failed.json: expected room for it, found a full disk. Make room.")
+
+    jobs = RunProcesses()
+    run = jobs.start(runs, a_spec())
+    monkeypatch.setattr("epilens.review.runs.ReviewRun.fail", fail)
+    with pytest.raises(StorageError, match="a full disk"):
+        jobs.stop(run)
+    jobs.wait(run, 10)
+    assert not jobs.is_full
+    assert jobs.state(run).kind == "failed"
 
 
 def test_a_run_ends_with_its_server(runs):

@@ -18,6 +18,7 @@ from pathlib import Path
 from epilens.compute.jobs import Job, run_jobs
 from epilens.core.errors import DataError, EpilensError, StorageError, did_you_mean
 from epilens.core.progress import Progress
+from epilens.core.provenance import digest_of
 from epilens.core.redaction import describe_defect, hide_paths
 from epilens.data.channels.user_choices import kept_of
 from epilens.data.discovery import cases_of
@@ -84,8 +85,10 @@ class LocalizeParticipant(Job[ParticipantRecord]):
 
     @property
     def key(self) -> str:
-        """Digest of the files, the ranker and the code."""
-        return self.spec.inputs.key
+        """Digest of the files, the ranker and the code, including that of the page."""
+        from epilens.report.patient.page import page_digest
+
+        return digest_of({"result": self.spec.inputs.key, "page": page_digest()})
 
     @contextmanager
     def locked(self) -> Generator[None]:

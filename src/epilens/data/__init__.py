@@ -12,5 +12,5 @@ The path of the data, in order of reading:
 
 In addition, `chunked_reader` reads whole recordings, `cohort` summarises patients, `fetch`
 downloads datasets, `audit` defines the rows of the audit, and `user_files`, `yes_no` and
-`participants` read what people write into tables.
+`participants` read what people write into tables. `quiet` silences libraries that open a file.
 """

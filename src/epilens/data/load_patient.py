@@ -8,8 +8,9 @@ leave a file, and the seizures of files without sidecars are numbered.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from epilens.data.channels.user_choices import (
 )
 from epilens.data.discovery import SourceOnset, common_root, path_in_tree, patient_code, sources_of
 from epilens.data.electrodes.positions import place_contacts
+from epilens.data.onsets.bids_onsets import Onsets
 from epilens.data.onsets.onset import Onset
 from epilens.data.read_seizures import Seizure, SeizureResult, read_seizures
 from epilens.data.recording import Recording, SeizureRun
@@ -188,33 +190,29 @@ def _bids_seizures(
     below = [part for path in paths for part in path_in_tree(path).relative_to(tree.root).parts]
     patients = {part for part in below if re.fullmatch(r"sub-[^_]+", part)}
     patients |= {with_prefix(given.code, "sub-")} if given.code else set()
-    typed = _typed_onsets(sources)
-    first = None if typed is None else {run: onsets[0] for run, onsets in typed.items()}
-    patient, loaded.rows = scan_patient(tree, patients, plan, first)
+    patient, loaded.rows = scan_patient(tree, patients, plan, _typed_onsets(sources))
     loaded.patient = patient.name
     for row in loaded.rows:
-        asked_for = not named_runs or f"{patient.name}_{row.run}_ieeg" in named_runs
+        run = row.run.partition("+")[0]
+        asked_for = not named_runs or f"{patient.name}_{run}_ieeg" in named_runs
         if (row.what, row.effect) == ("seizure", "excluded") and asked_for:
             loaded.left_out[row.run] = row.why
             loaded.problems.append(f"{row.run} is left out: {row.why}")
-    seizures: list[SeizureRun] = []
-    for run in patient.runs:
-        if not named_runs or (run.source is not None and _stem(run.source) in named_runs):
-            more = enumerate((typed or {}).get((patient.name, run.run), [])[1:], start=2)
-            others = (replace(run, run=seizure_name(run.run, n), onset=onset) for n, onset in more)
-            seizures += [run, *others]
-    return seizures
+    return [
+        run
+        for run in patient.runs
+        if not named_runs or (run.source is not None and _stem(run.source) in named_runs)
+    ]
 
 
 def _stem(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _typed_onsets(
-    sources: Sequence[SourceOnset],
-) -> dict[tuple[str, str], list[Onset]] | None:
-    """The user's onsets by patient and run; None if the user gave none."""
-    onsets: dict[tuple[str, str], list[Onset]] = {}
+def _typed_onsets(sources: Sequence[SourceOnset]) -> Onsets | None:
+    """The user's onsets by patient and seizure; None if the user gave none."""
+    onsets: dict[tuple[str, str], Onset] = {}
+    seizures: Counter[tuple[str, str]] = Counter()
     for path, onset in sources:
         if onset is None or not isinstance(path, Path):
             continue
@@ -224,5 +222,6 @@ def _typed_onsets(
                 "recordings: expected onsets for runs of a BIDS dataset, found one for a folder, "
                 f"{path.name}. Name the run."
             )
-        onsets.setdefault((patient, run), []).append(onset)
+        seizures[patient, run] += 1
+        onsets[patient, seizure_name(run, seizures[patient, run])] = onset
     return onsets or None

@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import re
-import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -23,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from epilens.core.errors import DataError
+from epilens.data.quiet import quiet
 from epilens.io.safe_read import check_regular, read_bytes
 
 _MISSING = (
@@ -221,8 +221,7 @@ def _check_parts(path: Path, who: str) -> None:
 def _rows(path: Path, who: str) -> list[list[str]]:
     import openpyxl
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and extensions that do not matter here
+    with quiet():  # warnings about styles and extensions do not matter here
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
             return _cells_of(book.worksheets[0], who)

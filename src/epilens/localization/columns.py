@@ -70,7 +70,7 @@ def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
         text += f"patients such sets contained {rule.reached:.0%}"
         yield ContactColumn(f"in_set_{round(100 * rule.coverage)}", text, _yes_or_no(inside))
     text = "Standard deviation of the EZ score over the members of the ensemble"
-    yield ContactColumn("spread", text, _or_none(scores.spread, C))
+    yield ContactColumn("spread", text, _or_none(scores.member_sd, C))
 
 
 def _seizure_columns(localized: Localization) -> Iterator[ContactColumn]:

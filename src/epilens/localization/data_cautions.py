@@ -7,6 +7,7 @@ ranking become a few sentences.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 import xarray as xr
@@ -21,10 +22,12 @@ from epilens.data.channels.contacts import (
 )
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evidence.contact_features import NEEDS, features_shown, is_bipolar
+from epilens.plan import Flag
 
 _LISTED = 6
 """Contacts that a sentence names; the table of excluded channels has all of them."""
 _QUALITY = "channel-quality"
+_FLAGS = frozenset(get_args(Flag))
 _RUN_CODES = (
     *("reader-warning", "header-differs", "header-implausible", "names-matched"),
     *("signal-implausible", "signal-interrupted"),
@@ -130,7 +133,7 @@ def _one_electrode(channels: Sequence[str]) -> list[str]:
 
 def _is_odd(row: AuditRow) -> bool:
     """Whether a note is about a kept or repaired signal, and not only a flag of the table."""
-    return " onset" in row.found or row.found == "impossible values"
+    return row.found not in _FLAGS
 
 
 def _contacts_are(count: int) -> str:

@@ -28,16 +28,16 @@ def score_patient(
         Where all contacts get the same score, which would be shown in the order of the channels as
         if that were a ranking.
     """
-    whole = evidence.whole
-    can_use_default = has_features(whole) and bool(features_shown(whole).any())
+    method_input = evidence.method_input
+    can_use_default = has_features(method_input) and bool(features_shown(method_input).any())
     if request.model is not None or can_use_default:
-        scores = source.score(whole)
+        scores = source.score(method_input)
         if is_ranking(scores.p_nez):
             return source, scores, ()
         raise _same_score(evidence, source)
     for name in FALLBACKS:
         method = open_source(name, source.plan)
-        scores = method.score(whole)
+        scores = method.score(method_input)
         if is_ranking(scores.p_nez):
             return method, scores, (_not_default(method),)
     raise _same_score(evidence, open_source(FALLBACKS[-1], source.plan))
@@ -76,7 +76,7 @@ def _works(name: str, source: Source, evidence: Evidence) -> bool:
         method.store != "cube" and evidence.signals is None
     ):
         return False
-    return is_ranking(method.p_nez(evidence.whole))
+    return is_ranking(method.p_nez(evidence.method_input))
 
 
 def _needs(name: str, plan: Plan) -> str:

@@ -75,8 +75,8 @@ def describe_contacts(
         lines = describe_deviations(c, timing, shown, weight)
         if why is not None and i is not None:
             lines += describe_score(i, why, timing.middle_s, timing.words)
-        spread = None if scores.spread is None else float(scores.spread[c])
-        lines += describe_agreement(float(share[c]), k, int(shown[:, c].sum()), spread)
+        member_sd = None if scores.member_sd is None else float(scores.member_sd[c])
+        lines += describe_agreement(float(share[c]), k, int(shown[:, c].sum()), member_sd)
         if why is not None:
             lines += describe_joint_score(
                 1 - float(scores.p_nez[c]), 1 - per_seizure[shown[:, c], c]
@@ -292,7 +292,7 @@ def _phrase(frame: str, words: tuple[str, str], pushes: Floats, values: Floats) 
     return frame.format(f"{where} {said}")
 
 
-def describe_agreement(share: float, k: int, seizures: int, spread: float | None) -> list[str]:
+def describe_agreement(share: float, k: int, seizures: int, member_sd: float | None) -> list[str]:
     """How seizures and members agree on one contact.
 
     share : fraction of its seizures, each alone, in which it is among the top k.
@@ -304,8 +304,8 @@ def describe_agreement(share: float, k: int, seizures: int, spread: float | None
             f"If each seizure is scored alone, this contact is among the top {k} in {n} of "
             f"{seizures} seizures."
         )
-    if spread is not None:
-        lines.append(f"The networks of the model differ by {spread:.2f} (SD) in its score.")
+    if member_sd is not None:
+        lines.append(f"The networks of the model differ by {member_sd:.2f} (SD) in its score.")
     return lines
 
 

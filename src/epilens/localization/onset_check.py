@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from epilens.data.channels.contacts import short_names
+from epilens.data.onsets.texts import CLINICAL, UNCERTAIN
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.certainty import Caution
 from epilens.localization.prepare import Evidence
@@ -46,9 +47,9 @@ def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
 
 def _weak_annotation(facts: SeizureFacts) -> list[str]:
     """A sentence if the annotation questions the onset, or is about what the patient did."""
-    if "(uncertain" in facts.onset:
+    if facts.rule in UNCERTAIN:
         return ["Its annotation is uncertain."]
-    if "(clinical onset)" in facts.onset:
+    if facts.rule == CLINICAL:
         return ["Its annotation is of the clinical onset; the signal can change earlier."]
     return []
 

@@ -49,7 +49,7 @@ def check_plausibility(
 
 def _compare(name: str, source: Source, evidence: Evidence, p_nez: Floats) -> OtherRanking:
     method = MethodSource(METHODS[name], source.plan)
-    theirs, k = method.p_nez(evidence.whole), top_k(p_nez, source.threshold)
+    theirs, k = method.p_nez(evidence.method_input), top_k(p_nez, source.threshold)
     return compare_with(name, method.title, theirs, p_nez, k)
 
 

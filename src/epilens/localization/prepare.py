@@ -51,8 +51,8 @@ class Evidence:
     """Settings, date and software versions of the analysis, for page and sidecar."""
     left_out: tuple[tuple[str, str], ...]
     """Seizures that were not used, and why."""
-    dropped: tuple[tuple[str, str], ...]
-    """Channels that were not used, and why."""
+    dropped: tuple[AuditRow, ...]
+    """Channels that were not used, each with its first reason."""
     quality: dict[str, tuple[str, ...]]
     """Flags of a channel, over its seizures."""
     problems: tuple[str, ...]
@@ -91,8 +91,8 @@ class Evidence:
         return str(self.cube.attrs.get("space", ""))
 
     @property
-    def whole(self) -> xr.Dataset:
-        """Everything that a source can read."""
+    def method_input(self) -> xr.Dataset:
+        """The cube, with signals where there are some: what a method or model reads."""
         return self.cube if self.signals is None else self.signals
 
 
@@ -111,10 +111,10 @@ def prepare_evidence(
     loaded = load_patient(request, source.plan, tick)
     tick("describing", 1)
     _check_common(loaded.recordings)
-    whole, rows = _describe(loaded.recordings, source.plan, stores)
+    described, rows = _describe(loaded.recordings, source.plan, stores)
     tick("described", 1)
     loaded = replace(loaded, rows=[*loaded.rows, *rows])
-    return _evidence(_tidy(whole), loaded, request, source)
+    return _evidence(_tidy(described), loaded, request, source)
 
 
 def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -> None:
@@ -185,9 +185,9 @@ def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
 
 
 def _evidence(
-    whole: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
+    described: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
 ) -> Evidence:
-    cube = without_signals(whole)
+    cube = without_signals(described)
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
     dropped, quality = _channels_left_out(loaded.rows, channels)
@@ -195,7 +195,7 @@ def _evidence(
     return Evidence(
         patient=patient_code(str(cube.attrs["patient"])),
         cube=cube,
-        signals=whole if has_signals(whole) else None,
+        signals=described if has_signals(described) else None,
         seizures=seizure_facts(cube, loaded, request.onset_source),
         analysed=analysis_settings(cube, source.plan),
         left_out=_seizures_left_out(loaded, seizures),
@@ -227,12 +227,12 @@ def _seizures_left_out(loaded: LoadedPatient, used: Collection[str]) -> tuple[tu
 
 def _channels_left_out(
     rows: Sequence[AuditRow], used: Collection[str]
-) -> tuple[tuple[tuple[str, str], ...], dict[str, tuple[str, ...]]]:
-    """Channels that no seizure could use, with a reason; quality flags of those that are used."""
-    reasons, flags = {}, {}
+) -> tuple[tuple[AuditRow, ...], dict[str, tuple[str, ...]]]:
+    """Channels that no seizure could use; quality flags of those that are used."""
+    dropped, flags = {}, {}
     for row in (row for row in rows if row.what == "channel"):
         if row.channel not in used:
-            reasons.setdefault(row.channel, row.why)
+            dropped.setdefault(row.channel, row)
         elif row.code == "channel-quality":
             flags.setdefault(row.channel, {})[row.found] = None
-    return tuple(reasons.items()), {name: tuple(of_name) for name, of_name in flags.items()}
+    return tuple(dropped.values()), {name: tuple(of_name) for name, of_name in flags.items()}

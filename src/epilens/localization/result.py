@@ -196,7 +196,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
         for other in others
         # What nobody asked for is left out where it cannot rank the contacts.
         if not (unused and other.name == source.name)
-        and (is_ranking(other_p_nez := other.score(evidence.whole).p_nez) or request.compare)
+        and (is_ranking(other_p_nez := other.score(evidence.method_input).p_nez) or request.compare)
     ]
     implausible, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)
@@ -212,7 +212,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
         caveats=(*implausible, *caveats(source, certainty, cut)),
         resection=cut,
         comparisons=(*compared, *added),
-        maps=time_maps((source, *others), evidence.whole),
+        maps=time_maps((source, *others), evidence.method_input),
         questioned_onsets=len(questioned),
         is_implausible=bool(implausible),
     )

@@ -45,6 +45,8 @@ class SeizureFacts:
     """From the start of the file; None where a cube was given, which does not contain it."""
     onset: str
     """Where the onset comes from; never a text of the file."""
+    rule: str
+    """The rule by which it was annotated (`texts.RULES`), or how it was given; empty: unknown."""
     interval_s: tuple[float, float]
     """First and last second from onset that was described."""
     rate_hz: float | None
@@ -96,6 +98,7 @@ def seizure_facts(
                 file=files.get(str(name)),
                 onset_s=None if onset is None else float(onset.onset_s),
                 onset="as described" if onset is None else _onset_text(onset.rule, onset_source),
+                rule="" if onset is None else onset.rule,
                 interval_s=_interval(part),
                 rate_hz=None if rates is None else float(rates[s]),
                 contacts=int(contacts.sum()),

@@ -251,7 +251,11 @@ def make_run_spec(
 
 
 def _key(inputs: RunInputs, ranker: Ranker, files: Iterable[TraceFile]) -> str:
-    """Return the digest of the inputs, the current files and the code."""
+    """Return the digest of the inputs, the current files and the code of the result.
+
+    The code of the page does not count. A review keeps a run with the page on which readings were
+    signed, because another layout does not change its ranking; the BIDS App adds the page.
+    """
     folder = model_folder(ranker.source or DEFAULT) if ranker.kind == "model" else None
     model = folder and folder / "model.json"
     return digest_of(

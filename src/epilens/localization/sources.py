@@ -49,7 +49,7 @@ class Scores:
     """(member, C)"""
 
     @property
-    def spread(self) -> Floats | None:
+    def member_sd(self) -> Floats | None:
         """Standard deviation over the members (C,); None where there are not two of them."""
         if self.members is None or len(self.members) < 2:
             return None

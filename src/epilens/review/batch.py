@@ -15,7 +15,7 @@ from typing import Any
 
 from epilens.compute.jobs import Job, run_jobs
 from epilens.compute.local import use_executor
-from epilens.core.errors import DataError, EpilensError
+from epilens.core.errors import DataError, EpilensError, StorageError
 from epilens.core.redaction import describe_defect
 from epilens.io.atomic import json_text, load_json, write_atomically
 from epilens.localization.run_spec import Ranker, RunSpec
@@ -116,6 +116,8 @@ class PatientBatch:
         self._lock, self._halt = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
         self._choice, self._rows = _read(path)
+        self.problem = ""
+        """Why the batch ended before its last patient; empty: it did not."""
 
     @property
     def is_running(self) -> bool:
@@ -140,6 +142,7 @@ class PatientBatch:
                 raise DataError("batch: expected no batch in progress, found one. Stop it first.")
             self._choice, self._rows = choice.id, {code: BatchRow(code) for code in patients}
             self._halt.clear()
+            self.problem = ""
             self._thread = threading.Thread(target=self._run, args=(choice,), daemon=True)
             self._save()
             self._thread.start()
@@ -161,6 +164,8 @@ class PatientBatch:
                     self._set(done.result)
         except _StoppedError:
             return
+        except StorageError as error:
+            self.problem = str(error)
 
     def _until_stopped(
         self, work: Callable[[Any], Any], items: Sequence[Any], title: Callable[[Any], str]

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from epilens.core.errors import DataError
+from epilens.core.errors import DataError, StorageError
 from epilens.localization.run_spec import RunSpec
 from epilens.review.runs import PatientRuns, ReviewRun, RunState
 
@@ -24,6 +24,7 @@ class RunProcesses:
         self._max, self._lock = max_processes, threading.Lock()
         self._children: dict[Path, subprocess.Popen[str]] = {}
         self._ended: dict[Path, threading.Event] = {}
+        self._unstored: dict[Path, str] = {}
         self._closing = False
 
     def start(self, runs: PatientRuns, spec: RunSpec) -> ReviewRun:
@@ -42,19 +43,17 @@ class RunProcesses:
         return run
 
     def _attend(self, run: ReviewRun, child: subprocess.Popen[str], spec: RunSpec) -> None:
-        """Send the specification, keep the pipe open until the process ends, record a failure."""
-        assert child.stdin is not None
-        with suppress(OSError):  # it may have ended already
-            child.stdin.write(json.dumps(spec.to_json()) + "\n")
-            child.stdin.flush()
-        code = child.wait()
-        with suppress(OSError):
-            child.stdin.close()
-        if run.state.kind in ("running", "interrupted") and not self._closing:
-            run.fail(f"Its process ended without a result (code {code}). Run it again.")
-        with self._lock:
-            self._children.pop(run.folder, None)
-            self._ended.pop(run.folder).set()
+        """Wait for the end of the process, record a failure, and make room for another run."""
+        try:
+            code = _send_and_wait(child, spec)
+            if run.state.kind in ("running", "interrupted") and not self._closing:
+                run.fail(f"Its process ended without a result (code {code}). Run it again.")
+        except StorageError as error:
+            self._unstored[run.folder] = str(error)
+        finally:
+            with self._lock:
+                self._children.pop(run.folder, None)
+                self._ended.pop(run.folder).set()
 
     @property
     def is_full(self) -> bool:
@@ -63,10 +62,15 @@ class RunProcesses:
             return len(self._children) >= self._max
 
     def state(self, run: ReviewRun) -> RunState:
-        """Return the state of a run; a slow one of this server is still running."""
+        """Return the state of a run; a slow one of this server is still running.
+
+        A failure that could not be stored, for instance on a full disk, is known here only.
+        """
         with self._lock:
             is_ours = run.folder in self._children
-        state = run.state
+        state, problem = run.state, self._unstored.get(run.folder)
+        if problem and state.kind in ("running", "interrupted"):
+            return RunState(kind="failed", problem=problem)
         if is_ours and state.kind == "interrupted":
             return state.model_copy(update={"kind": "running"})
         return state
@@ -79,8 +83,10 @@ class RunProcesses:
             raise DataError(
                 f"run {run.number}: expected a run in progress, found none. Reload the page."
             )
-        run.fail("It was stopped by the user.")
-        child.kill()
+        try:
+            run.fail("It was stopped by the user.")
+        finally:
+            child.kill()
 
     def wait(self, run: ReviewRun, timeout_s: float | None = None) -> None:
         """Wait until a run of this server has ended."""
@@ -96,6 +102,18 @@ class RunProcesses:
             children = list(self._children.values())
         for child in children:
             child.kill()
+
+
+def _send_and_wait(child: subprocess.Popen[str], spec: RunSpec) -> int:
+    """Send the specification and keep the pipe open until the process ends; returns its code."""
+    assert child.stdin is not None
+    with suppress(OSError):  # it may have ended already
+        child.stdin.write(json.dumps(spec.to_json()) + "\n")
+        child.stdin.flush()
+    code = child.wait()
+    with suppress(OSError):
+        child.stdin.close()
+    return code
 
 
 def _start_worker(folder: Path) -> subprocess.Popen[str]:

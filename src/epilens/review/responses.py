@@ -9,6 +9,7 @@ from typing import Any
 from epilens.core.errors import EpilensError
 from epilens.data.channels.contacts import contact_of, short_names
 from epilens.data.user_files import natural
+from epilens.review.batch import PatientBatch
 from epilens.review.comparison import compare
 from epilens.review.file_onsets import onset_to_json
 from epilens.review.reading_export import agreements, describe_agreement
@@ -172,8 +173,13 @@ def queue_to_json(service: Service) -> dict[str, Any]:
     return {
         "patients": patients,
         "unread": sum(not patient["signers"] for patient in patients),
-        "batch": {"running": service.batch.is_running, "choice": service.batch.choice},
+        "batch": batch_to_json(service.batch),
     }
+
+
+def batch_to_json(batch: PatientBatch) -> dict[str, Any]:
+    """Return the state of the batch as a whole."""
+    return {"running": batch.is_running, "choice": batch.choice, "problem": batch.problem}
 
 
 def _patient_to_json(service: Service, code: str) -> dict[str, Any]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
+import time
+import warnings
 from dataclasses import replace
 
+import edfio
 import mne
 import numpy as np
 import pytest
@@ -18,7 +22,7 @@ from epilens.data.discovery import cases_of, recordings_in
 from epilens.data.load_patient import PatientInput, load_patient
 from epilens.data.readers import open_reader
 from epilens.data.readers.edf_reader import EdfReader
-from epilens.data.readers.formats import files_of, header_of
+from epilens.data.readers.formats import files_of, header_of, open_raw
 from epilens.data.readers.mne_reader import MneReader, open_mne
 from epilens.data.readers.protocol import is_voltage, plain_unit
 from epilens.plan import Plan
@@ -48,6 +52,31 @@ def within(seconds, work):
     thread.join(seconds)
     assert results, "is waiting"
     return results[0]
+
+
+def test_threads_open_files_one_after_the_other_and_leave_the_process_as_it_was(edf, monkeypatch):
+    """Filters of warnings and stdout belong to the process; both readers change them."""
+    inside, most, stdout, filters = [], [], sys.stdout, list(warnings.filters)
+
+    def slowly(opener):
+        def work(*args, **options):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.05)
+            inside.pop()
+            return opener(*args, **options)
+
+        return work
+
+    monkeypatch.setattr("epilens.data.readers.mne_reader.open_raw", slowly(open_raw))
+    monkeypatch.setattr("edfio.read_edf", slowly(edfio.read_edf))
+    openers = [lambda: open_mne(edf), lambda: open_reader(edf)] * 3
+    threads = [threading.Thread(target=opener) for opener in openers]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert max(most) == 1
+    assert sys.stdout is stdout
+    assert warnings.filters == filters
 
 
 @pytest.mark.parametrize("name", ["x.edf", "x.vhdr", "x.bdf"])

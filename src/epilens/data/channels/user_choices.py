@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
-from epilens.data.audit import Note, known_word
+from epilens.data.audit import AuditRow, Note, known_word
 from epilens.data.channels.contacts import meant_channels, short_names
 
 Exclusions = Collection[str] | Mapping[str, str]
@@ -22,7 +22,7 @@ OTHER = "other reason"
 Choice = Literal["by eye", "artifact", "disconnected", "outside the brain", "other reason"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 """Reasons that a reviewer can choose."""
-_EXCLUDED = "was excluded by the user"
+_EXCLUDED = "excluded by the user"
 _WORDS = {choice: choice for choice in CHOICES} | {
     "flat": "flat",
     "clipped": "clipped",
@@ -48,8 +48,10 @@ def exclusion(reason: str) -> Note:
     >>> str(exclusion("")), str(exclusion("Mains")), str(exclusion("ask Anna"))[24:]
     ('was excluded by the user', 'was excluded by the user (mains noise)', ' (other reason)')
     """
-    word = known_word(reason, _WORDS, OTHER) if reason.strip() else ""
-    return Note(_EXCLUDED + (f" ({_WORDS[word]})" if word else ""), "channel-excluded")
+    if not reason.strip():
+        return Note(f"was {_EXCLUDED}", "channel-excluded")
+    word = _WORDS[known_word(reason, _WORDS, OTHER)]
+    return Note(f"was {_EXCLUDED} ({{found}})", "channel-excluded", found=word)
 
 
 def excluded_channels(exclude: Mapping[str, str], channels: Sequence[str]) -> dict[str, Note]:
@@ -61,18 +63,19 @@ def excluded_channels(exclude: Mapping[str, str], channels: Sequence[str]) -> di
     }
 
 
-def list_exclusions(reasons: Iterable[tuple[str, str]]) -> list[str]:
+def list_exclusions(rows: Iterable[AuditRow]) -> list[str]:
     """A line for each reason, with the channels that the user excluded for it.
 
     Examples
     --------
-    >>> list_exclusions([("A1", str(exclusion("artifact"))), ("ECG", "type is ECG")])
+    >>> list_exclusions([AuditRow.of("channel", exclusion("artifact"), ("sub-1", "run-1", "A1"))])
     ['excluded by the user (artifact): A1']
     """
     by_reason: dict[str, list[str]] = {}
-    for name, why in reasons:
-        if why.startswith(_EXCLUDED):
-            by_reason.setdefault(why.removeprefix("was "), []).append(name)
+    for row in rows:
+        if row.code == "channel-excluded":
+            why = _EXCLUDED + (f" ({row.found})" if row.found else "")
+            by_reason.setdefault(why, []).append(row.channel)
     return [f"{why}: {', '.join(short_names(names))}" for why, names in by_reason.items()]
 
 

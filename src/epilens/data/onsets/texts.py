@@ -78,14 +78,16 @@ def means_onset(text: str) -> bool:
     return read_rule(text) is not None
 
 
+CLINICAL = "clinical onset"
+UNCERTAIN = ("uncertain onset marker", "uncertain clinical onset")
 RULES = (
     "onset marker",
     "start marker",
-    "uncertain onset marker",
+    UNCERTAIN[0],
     "seizure marker",
     "first change",
-    "clinical onset",
-    "uncertain clinical onset",
+    CLINICAL,
+    UNCERTAIN[1],
 )
 """Names of the rules, best first; a text matches at most one."""
 
@@ -242,23 +244,23 @@ def _rank_of_head(head: str, rest: Sequence[str], kinds: set[str], unsure: bool)
         kinds = kinds | {"seizure"}
     if set(words[:1]) & {"zone", "artifact", "artefact"} or set(words) & (_NOT | _DENIES):
         return None
-    if _is_elsewhen(words):
+    if _states_another_time(words):
         return None
     if set(words[:1]) & _CLINICAL:
         kinds = kinds | {"clinical"}
     if "clinical" in kinds and not kinds & {"electric", "device"}:
-        return RULES.index("uncertain clinical onset" if unsure else "clinical onset")
+        return RULES.index(UNCERTAIN[1] if unsure else CLINICAL)
     if head != "onset" and "device" in kinds and "seizure" not in kinds:
         return None  # "EEG started": the recording, not the seizure
     if head != "onset" and not kinds & {"seizure", "electric"}:
         # A bare "start" must stand alone: "start eating" is not a seizure.
         if any(not token.isdigit() for token in words):
             return None
-        return RULES.index("uncertain onset marker" if unsure else "start marker")
-    return RULES.index("uncertain onset marker" if unsure else "onset marker")
+        return RULES.index(UNCERTAIN[0] if unsure else "start marker")
+    return RULES.index(UNCERTAIN[0] if unsure else "onset marker")
 
 
-def _is_elsewhen(words: Sequence[str]) -> bool:
+def _states_another_time(words: Sequence[str]) -> bool:
     """Whether words state another time than that of the annotation: `5 min before`."""
     return any(
         number.isdigit() and unit in _UNITS and (before == "in" or set(words) & _RELATIVE)

@@ -7,8 +7,6 @@ interrupted EDF+ file use the clock, so the interruptions before them are subtra
 from __future__ import annotations
 
 import re
-import threading
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,6 +18,7 @@ import numpy as np
 from epilens.core.errors import DataError
 from epilens.data.audit import Note
 from epilens.data.onsets.onset import GIVEN, TABLED, Event, Onset
+from epilens.data.quiet import quiet
 
 _RECORD_START = re.compile(rb"([+-]\d+(?:\.\d*)?)\x14")
 _BOUNDARIES = ("new segment/", "edge boundary", "bad boundary", "boundary")
@@ -91,16 +90,11 @@ def _record_starts(path: Path) -> tuple[list[float], float]:
     return [float(match[1]) for match in matches if match], edf.data_record_duration
 
 
-# Filters of warnings belong to the process, not to a thread.
-_WARNINGS = threading.Lock()
-
-
 def read_edfio(path: Path) -> Any:
     """Open a file with edfio; only the header of EDF is read, but BDF is read as a whole."""
     import edfio
 
-    with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         if path.suffix.lower() == ".bdf":
             return edfio.read_bdf(path, header_encoding="latin-1")
         return edfio.read_edf(path, lazy_load_data=True, header_encoding="latin-1")

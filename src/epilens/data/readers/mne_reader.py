@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import threading
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +22,7 @@ from epilens.data.channels.contacts import (
     typed_contact,
 )
 from epilens.data.onsets.onset import Event
+from epilens.data.quiet import quiet
 from epilens.data.readers.breaks import (
     Break,
     breaks_in_annotations,
@@ -215,9 +213,7 @@ def open_mne(source: Path | BaseRaw | None, units: Mapping[str, str] | None = No
 def _read_header(path: Path) -> tuple[BaseRaw, list[Note]]:
     check_files(path)
     check_format(path)
-    # MNE also logs to stdout, which carries one thing: what the user asked for.
-    with warnings.catch_warnings(record=True) as caught, redirect_stdout(io.StringIO()):
-        warnings.simplefilter("always")
+    with quiet() as caught:
         try:
             raw = open_raw(path)
         except Exception as error:  # readers raise many kinds for damaged files

@@ -140,7 +140,7 @@ def sidecar(localized: Localization) -> dict[str, Any]:
             "seizures": [asdict(seizure) for seizure in localized.seizures],
         },
         "SeizuresLeftOut": [{"seizure": name, "why": why} for name, why in localized.left_out],
-        "ChannelsLeftOut": [{"channel": name, "why": why} for name, why in localized.dropped],
+        "ChannelsLeftOut": [{"channel": row.channel, "why": row.why} for row in localized.dropped],
         "CoordinateSystem": localized.space or "n/a",
         "Simulated": localized.is_simulated,
         "TrainedOnSimulated": source.simulated,

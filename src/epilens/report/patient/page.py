@@ -20,6 +20,7 @@ from pathlib import Path
 import epilens
 from epilens.core.console import say
 from epilens.core.html_repr import as_text
+from epilens.core.provenance import code_digest, digest_of
 from epilens.io.atomic import write_bytes_atomically
 from epilens.localization.result import Localization
 from epilens.report.markup import as_data, fill, policy
@@ -66,6 +67,13 @@ def page(localized: Localization) -> str:
             "SCRIPT": script,
         },
     )
+
+
+def page_digest() -> str:
+    """Digest of the code and of the files in viewer/ from which pages are made."""
+    folder = files("epilens.report.patient") / "viewer"
+    texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+    return digest_of({"code": code_digest("epilens.report.patient.page"), "viewer": texts})
 
 
 def sheet_rules(patient: str, date: str, software: str) -> str:

@@ -37,7 +37,7 @@ def payload(localized: Localization) -> dict[str, Any]:
         "k": localized.k,
         "seizures": [_seizure(facts) for facts in localized.seizures],
         "leftOut": [[visible(name), visible(why)] for name, why in localized.left_out],
-        "dropped": [[visible(name), visible(why)] for name, why in localized.dropped],
+        "dropped": [[visible(row.channel), visible(row.why)] for row in localized.dropped],
         "contacts": _contacts(localized),
         "space": visible(localized.space),
         "brain": _brain(localized),

@@ -40,7 +40,8 @@ function drawBatch(queue, isFirst) {
   const left = count('waiting') + count('running');
   const sums = `${count('done')} done, ${count('kept')} unchanged, ${count('failed')} failed, ${left} waiting`;
   byId('queue').textContent = `${queue.unread} patient${queue.unread === 1 ? '' : 's'} awaiting review`;
-  box.querySelector('#batch-state').textContent = rows.length ? (queue.batch.running ? `Running: ${sums}.` : left ? `Stopped: ${sums}.` : `Finished: ${sums}.`) : '';
+  const state = queue.batch.running ? 'Running' : left || queue.batch.problem ? 'Stopped' : 'Finished';
+  box.querySelector('#batch-state').textContent = rows.length ? `${state}: ${sums}. ${queue.batch.problem}` : '';
   box.querySelector('#batch-start').hidden = queue.batch.running;
   box.querySelector('#batch-start').textContent = left && !queue.batch.running ? 'Resume batch' : 'Run all patients';
   box.querySelector('#batch-stop').hidden = !queue.batch.running;
