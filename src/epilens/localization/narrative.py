@@ -305,7 +305,7 @@ def describe_agreement(share: float, k: int, seizures: int, spread: float | None
             f"{seizures} seizures."
         )
     if spread is not None:
-        lines.append(f"The networks of the model differ by {spread:.2f} (SD) in its score.")
+        lines.append(f"The members of the model differ by {spread:.2f} (SD) in its score.")
     return lines
 
 
