@@ -115,7 +115,10 @@ FEATURES = "33 contact features in 5 windows of 12 s from -30 to +30 s around on
     ("changes", "scores_from"),
     [
         ({}, "notch at mains and harmonics, common average, band-pass 1-250 Hz"),
-        ({"mains_hz": None}, "no notch because mains are unknown, common average, band-pass 1-250 Hz"),
+        (
+            {"mains_hz": None},
+            "no notch because mains are unknown, common average, band-pass 1-250 Hz",
+        ),
         ({"fs": 256.0}, "notch at mains and harmonics, common average, high-pass 1 Hz"),
         (
             {"channels": [f"A{i}-A{i + 1}" for i in range(1, 13)]},

@@ -63,7 +63,9 @@ BAND_HZ = (1.0, 250.0)
 FEWER_WINDOWS = "contact features are computed from"
 """Start of the note about a recording that has not all windows."""
 NO_AVERAGE = Note("bipolar recording: contact features have no common average")
-NO_NOTCH = Note("mains are unknown: contact features are computed without a notch", "mains-not-stated")
+NO_NOTCH = Note(
+    "mains are unknown: contact features are computed without a notch", "mains-not-stated"
+)
 _BEFORE = np.array(STARTS_S) + WINDOW_S <= 0
 
 

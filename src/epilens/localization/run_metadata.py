@@ -106,9 +106,7 @@ def feature_settings(patient: xr.Dataset, rows: Sequence[AuditRow] | None = None
         f"of {WINDOW_S:g} s from {first_s:+g} to {last_s:+g} s around onset"
     )
     known = [str(NO_NOTCH) not in of_run for of_run in whys]
-    notch = _where(
-        "notch at mains and harmonics", known, "no notch because mains are unknown"
-    )
+    notch = _where("notch at mains and harmonics", known, "no notch because mains are unknown")
     average = [str(NO_AVERAGE) not in of_run for of_run in whys]
     if rows is None:
         notch = "notch at mains and harmonics where mains were known"
