@@ -1,15 +1,14 @@
 """`python -m benchmarks [NAME…]`: measure, print, write benchmarks/results/NAME.json.
 
 Without names: the quick ones. `simulation` works on the whole `paper` shape and takes several
-minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `learning
-[FOLDER]` trains networks with changed settings; `fuzz [--inputs N]` damages inputs of every reader
-and resumes where it stopped; `cohort_results RUN COHORT …` compares methods on simulated cohorts;
-`kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]` measures workers and
-extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks for growth; `faults`
-kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]` compares onset zones and
-resections in sidecars; `background [SEEDS]` compares the simulated background with recorded normal
-tissue; `transfer COHORT [TEST]` trains on simulated patients and tests on recorded ones;
-`oddities [NAME…]` localizes odd inputs and fails if one is silently wrong.
+minutes. `real [FIT.parquet [TEST.parquet]]` takes files of contact features; `fuzz [--inputs N]`
+damages inputs of every reader and resumes where it stopped; `cohort_results RUN COHORT …` compares
+methods on simulated cohorts; `kills [SECONDS]` kills commands at random moments; `scale [SHAPE …]`
+measures workers and extrapolates to 10⁶ patients; `soak [SECONDS]` repeats the same work and looks
+for growth; `faults` kills, restarts, fills and stops parts of a Dask cluster; `labels [ROOT…]`
+compares onset zones and resections in sidecars; `background [SEEDS]` compares the simulated
+background with recorded normal tissue; `transfer COHORT [TEST]` trains on simulated patients and
+tests on recorded ones; `oddities [NAME…]` localizes odd inputs and fails if one is silently wrong.
 """
 
 from __future__ import annotations

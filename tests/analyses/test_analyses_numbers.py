@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import statistics_by_hand as hand
 
-from epilens.analyses import analyse, run_analysis
+from epilens.analyses import analyse, main, run_analysis
 from epilens.evaluation import resampling
 from epilens.evaluation.resampling import compare
 from epilens.evaluation.scoring import score, summarise
@@ -53,6 +55,18 @@ def test_the_main_table_has_the_paper_s_order_and_no_variants(full):
     bias = summarise(full.scores).set_index("method")["ez_fraction_bias"]
     assert frame["ez_fraction_bias"].tolist() == bias[frame["method"]].tolist()
     assert frame.set_index("method").loc["epileptogenicity-index", "input"] == "Raw iEEG"
+
+
+def test_the_verdict_on_the_main_table_compares_the_papers_methods(full):
+    scores = full.scores.copy()
+    scores.loc[scores["method"] == "epileptogenicity-index", list(main.CLAIMED)] = 0.99
+    best = SimpleNamespace(methods=full.methods, scores=scores)
+    ours, usual = main.compute(best), main.compute(full)
+    assert ours.outcome is usual.outcome
+    assert all(c.b in set(main.PAPER["method"]) for c in ours.comparisons)
+    assert "of 7 methods of the paper" in str(ours.verdict)
+    index = "Epileptogenicity Index, which is not in the paper, is higher (0.990)"
+    assert str(ours.verdict).lower().count(index.lower()) == 3
 
 
 def test_quantiles_are_in_order(full):

@@ -139,7 +139,7 @@ def test_a_lens_model_survives_the_disk_and_says_what_it_is(lens, cohort, tmp_pa
     assert list(lens.predict(cube)) == ["channel", "p_nez", "spread"]
     card = (path / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "2 (folds), each a lens" in card
-    assert "out of fold, mean over 12 patients: AUROC" in card
+    assert "cross-validated, mean over 12 patients: AUROC" in card
     assert "PRQ-Net" not in card
 
 

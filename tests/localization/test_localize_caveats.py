@@ -20,7 +20,7 @@ from epilens.plan import Plan
 from epilens.report.patient.derivative import sidecar
 from epilens.report.patient.localize import localize
 from epilens.report.patient.payload import payload
-from epilens.testing import make_cube, make_recording
+from epilens.testing import make_cube, make_patient, make_recording
 
 
 def reached(**about):
@@ -106,3 +106,53 @@ def test_other_settings_are_said():
     about = localize([part], "line-length-change", plan=plan).analysed
     assert about["montage"] == "bipolar along electrodes"
     assert about["filter"] == "no band limits, notch at mains and harmonics"
+
+
+FEATURES = "33 contact features in 5 windows of 12 s from -30 to +30 s around onset; "
+
+
+@pytest.mark.parametrize(
+    ("changes", "scores_from"),
+    [
+        ({}, "notch at mains and harmonics, common average, band-pass 1-250 Hz"),
+        (
+            {"mains_hz": None},
+            "no notch because mains are unknown, common average, band-pass 1-250 Hz",
+        ),
+        ({"fs": 256.0}, "notch at mains and harmonics, common average, high-pass 1 Hz"),
+        (
+            {"channels": [f"A{i}-A{i + 1}" for i in range(1, 13)]},
+            "notch at mains and harmonics, no common average, band-pass 1-250 Hz",
+        ),
+    ],
+)
+def test_scores_of_the_shipped_model_come_from_features_and_not_from_the_signals_shown(
+    changes, scores_from
+):
+    names = [f"{shaft}{i}" for shaft in "AB" for i in range(1, 7)]
+    part = make_recording(**{"fs": 512.0, "channels": names} | changes)
+    found = localize([part], "recorded", compare=["line-length-change"])
+    assert found.analysed["scores_from"] == FEATURES + scores_from
+    assert payload(found)["analysed"]["scores_from"] == FEATURES + scores_from
+    assert sidecar(found)["Analysed"]["scores_from"] == FEATURES + scores_from
+    assert "scores_from" not in localize([part], "line-length-change").analysed
+
+
+def test_preparation_is_counted_where_seizures_differ():
+    names = [f"{shaft}{i}" for shaft in "AB" for i in range(1, 7)]
+    about = {"fs": 512.0, "channels": names}
+    parts = [
+        make_recording(run="run-01", **about),
+        make_recording(run="run-02", mains_hz=None, stop_s=25.0, **about),
+    ]
+    text = localize(parts, "recorded", compare=["line-length-change"]).analysed["scores_from"]
+    assert "in up to 5 windows" in text
+    assert "(no notch because mains are unknown in 1 of 2 seizures)" in text
+
+
+def test_a_cube_with_features_does_not_claim_that_mains_were_known():
+    patient = make_patient(fs=512.0, channels=12)
+    text = localize(patient, "recorded", compare=["line-length-change"]).analysed["scores_from"]
+    assert text == FEATURES + (
+        "notch at mains and harmonics where mains were known, common average, band-pass 1-250 Hz"
+    )

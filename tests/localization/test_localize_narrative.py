@@ -154,7 +154,7 @@ def test_the_score_is_told_with_its_parts():
 def test_agreement_is_told_where_there_is_any():
     assert describe_agreement(2 / 3, 9, 3, 0.04) == [
         "If each seizure is scored alone, this contact is among the top 9 in 2 of 3 seizures.",
-        "The networks of the model differ by 0.04 (SD) in its score.",
+        "The members of the model differ by 0.04 (SD) in its score.",
     ]
     assert describe_agreement(1.0, 9, 1, None) == []
 

@@ -75,3 +75,10 @@ def test_markdown_has_one_line_per_row_and_no_open_tag():
     assert len(lines) == 4
     assert {line.count(" | ") for line in lines} == {5}
     assert "<img" not in "".join(lines)
+
+
+def test_values_of_the_paper_are_rounded_as_the_paper_rounds_them(capsys):
+    """0.6835 has no exact binary form; the nearest one lies below the tie."""
+    frame = pd.DataFrame({"method": ["logistic-z"], "auroc": [0.7], "paper_auroc": [0.6835]})
+    print_frame("Title", frame, columns_of(frame, {}))
+    assert "0.700 [0.684]" in capsys.readouterr().out

@@ -35,9 +35,20 @@ def claim(frame: pd.DataFrame) -> str:
     """State the total time, and which methods need most of it."""
     first = frame.iloc[0]
     return (
-        f"Beyond the paper. {frame['cells'].sum()} cells took {frame['minutes'].sum():.0f} minutes "
+        f"Beyond the paper. {frame['cells'].sum()} cells took {_duration(frame['minutes'].sum())} "
         f"of processor time, {first['share']:.0%} of them for {first['title']}."
     )
+
+
+def _duration(minutes: float) -> str:
+    """Whole minutes; seconds below two minutes.
+
+    Examples
+    --------
+    >>> _duration(1.2), _duration(95.4)
+    ('72 s', '95 minutes')
+    """
+    return f"{60 * minutes:.0f} s" if minutes < 2 else f"{minutes:.0f} minutes"
 
 
 ENTRIES = (

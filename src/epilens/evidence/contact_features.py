@@ -60,6 +60,12 @@ LEAST_BEFORE, LEAST_AFTER = 1, 2
 """Windows that must end before onset, and windows that must reach beyond it."""
 NEEDS = "a recording from 18 s before to 18 s after onset"
 BAND_HZ = (1.0, 250.0)
+FEWER_WINDOWS = "contact features are computed from"
+"""Start of the note about a recording that has not all windows."""
+NO_AVERAGE = Note("bipolar recording: contact features have no common average")
+NO_NOTCH = Note(
+    "mains are unknown: contact features are computed without a notch", "mains-not-stated"
+)
 _BEFORE = np.array(STARTS_S) + WINDOW_S <= 0
 
 
@@ -195,11 +201,16 @@ def _common(x: NDArray[np.floating], reference: str) -> NDArray[np.floating] | f
     return x.mean(axis=0) if reference == "average" else np.median(x, axis=0)
 
 
+def is_band_passed(fs: float) -> bool:
+    """Whether the upper limit of the band lies below Nyquist; else there is only the lower one."""
+    return fs / 2 > 1.02 * BAND_HZ[1]
+
+
 @lru_cache(maxsize=32)
 def _gain(n: int, fs: float, mains_hz: float | None, prepared: Preparation) -> NDArray[np.float32]:
     """Gain of the zero-phase filters at the bins of an FFT of `n` samples."""
     f = scipy.fft.rfftfreq(n, 1 / fs)
-    edges, kind = (BAND_HZ, "bandpass") if fs / 2 > 1.02 * BAND_HZ[1] else (BAND_HZ[0], "highpass")
+    edges, kind = (BAND_HZ, "bandpass") if is_band_passed(fs) else (BAND_HZ[0], "highpass")
     if prepared.design == "elliptic":
         sos = scipy.signal.ellip(prepared.order, 0.5, 60, edges, kind, fs=fs, output="sos")
     else:
@@ -301,17 +312,16 @@ def _notes(r: Recording, part: SeizureFeatures) -> list[Note]:
     if not part.valid.any():
         notes.append(Note(f"has no contact features: {NEEDS} is needed", "signal-missing"))
     elif count < len(STARTS_S):
-        text = f"contact features are computed from {count} of {len(STARTS_S)} windows of 12 s"
+        text = f"{FEWER_WINDOWS} {count} of {len(STARTS_S)} windows of 12 s"
         notes.append(Note(text, "signal-missing"))
     if lost := [band for band in BANDS_HZ if not _covered(band, r.fs)]:
         bands = ", ".join(f"{BANDS_HZ[band][0]:g}-{BANDS_HZ[band][1]:g} Hz" for band in lost)
         text = f"sampled at {r.fs:g} Hz: contact features leave out {bands}"
         notes.append(Note(text, "band-not-covered"))
     if part.bipolar:
-        notes.append(Note("bipolar recording: contact features have no common average"))
+        notes.append(NO_AVERAGE)
     if part.mains_hz is None:
-        text = "mains are unknown: contact features are computed without a notch"
-        notes.append(Note(text, "mains-not-stated"))
+        notes.append(NO_NOTCH)
     return notes
 
 

@@ -39,8 +39,8 @@ def describe_performance(source: Source) -> str:
         return "The model contains no cross-validated performance."
     if external := about.get("external"):
         return (
-            f"On {external['patients']} recorded patients that nobody involved in its development "
-            f"had seen, the model reached AUROC {external['auroc']:.2f} (chance: 0.50) and "
+            f"On {external['patients']} recorded patients not used in its development, the model "
+            f"reached AUROC {external['auroc']:.2f} (chance: 0.50) and "
             f"EZ-AUPRC {external['ez_auprc']:.2f}; cross-validated on its {figures['patients']} "
             f"training patients, {figures['auroc']:.2f} and {figures['ez_auprc']:.2f}"
             f"{_chance(about)}."

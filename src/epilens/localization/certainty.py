@@ -209,7 +209,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield text + "Check that no contact is among them."
     if "has_position" in cube and not cube["has_position"].values.all():
         placed = f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts"
-        yield f"{placed} have a position; the others are in the shaft diagram only."
+        yield f"{placed} have a position; the others are in the panel Electrodes only."
 
 
 def describe_used(evidence: Evidence) -> str:

@@ -42,8 +42,8 @@ DEVIATIONS = {
 """Kinds of numbers that models store about their training patients: where a patient is above, and
 where below them."""
 SCORES = {
-    "median": ("the typical score is less EZ-like", "the typical score is more EZ-like"),
-    "lowest twentieth": ("the top scores are less EZ-like", "the top scores are more EZ-like"),
+    "median": ("the median score is lower", "the median score is higher"),
+    "lowest twentieth": ("the highest scores are lower", "the highest scores are higher"),
     "interquartile range": ("the scores vary more", "the scores vary less"),
     "share called EZ": ("more contacts are above the threshold", "fewer contacts are above it"),
 }

@@ -305,7 +305,7 @@ def describe_agreement(share: float, k: int, seizures: int, member_sd: float | N
             f"{seizures} seizures."
         )
     if member_sd is not None:
-        lines.append(f"The networks of the model differ by {member_sd:.2f} (SD) in its score.")
+        lines.append(f"The members of the model differ by {member_sd:.2f} (SD) in its score.")
     return lines
 
 

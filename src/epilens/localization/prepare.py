@@ -17,7 +17,7 @@ from epilens.data.discovery import patient_code
 from epilens.data.load_patient import LoadedPatient, load_patient
 from epilens.data.onsets.finder import OnsetCandidate, propose_onsets
 from epilens.data.recording import Recording
-from epilens.evidence.contact_features import has_features
+from epilens.evidence.contact_features import features_shown, has_features
 from epilens.evidence.cube import check, is_ictal, joined
 from epilens.evidence.describe import audit_of
 from epilens.evidence.seizures import fill
@@ -28,6 +28,7 @@ from epilens.localization.data_cautions import data_cautions
 from epilens.localization.run_metadata import (
     SeizureFacts,
     analysis_settings,
+    feature_settings,
     seizure_facts,
 )
 from epilens.localization.sources import Source, check_cube
@@ -190,6 +191,10 @@ def _evidence(
     cube = without_signals(described)
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
+    analysed = analysis_settings(cube, source.plan)
+    if source.store == "features" and has_features(whole) and features_shown(whole).any():
+        rows = loaded.rows if loaded.recordings else None
+        analysed |= {"scores_from": feature_settings(whole, rows)}
     dropped, quality = _channels_left_out(loaded.rows, channels)
     shown = cube["valid"].any("window").values
     return Evidence(
@@ -197,7 +202,7 @@ def _evidence(
         cube=cube,
         signals=described if has_signals(described) else None,
         seizures=seizure_facts(cube, loaded, request.onset_source),
-        analysed=analysis_settings(cube, source.plan),
+        analysed=analysed,
         left_out=_seizures_left_out(loaded, seizures),
         dropped=dropped,
         quality=quality,

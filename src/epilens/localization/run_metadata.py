@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -13,9 +14,22 @@ import numpy as np
 import xarray as xr
 
 import epilens
+from epilens.data.audit import AuditRow
 from epilens.data.load_patient import LoadedPatient
 from epilens.data.onsets.onset import GIVEN
 from epilens.data.onsets.texts import RULES
+from epilens.evidence.contact_features import (
+    BAND_HZ,
+    FEATURES,
+    FEWER_WINDOWS,
+    NO_AVERAGE,
+    NO_NOTCH,
+    STARTS_S,
+    WINDOW_S,
+    features_shown,
+    is_band_passed,
+    is_bipolar,
+)
 from epilens.evidence.cube import is_ictal, is_reference
 from epilens.plan import FilterPlan, Plan
 
@@ -72,6 +86,48 @@ def analysis_settings(cube: xr.Dataset, plan: Plan) -> dict[str, Any]:
             **{name: version(name) for name in PACKAGES if find_spec(name)},
         },
     }
+
+
+def feature_settings(patient: xr.Dataset, rows: Sequence[AuditRow] | None = None) -> str:
+    """What contact features are computed from, over the seizures that have them.
+
+    Parameters
+    ----------
+    patient : Dataset
+        The cube with its contact features.
+    rows : sequence of AuditRow, optional
+        The audit of the recordings; None where a cube was given.
+    """
+    used = np.flatnonzero(features_shown(patient).any(axis=1))
+    runs = [str(run) for run in patient["seizure"].values[used]]
+    whys = [{row.why for row in rows or () if row.run == run} for run in runs]
+    fewer = any(why.startswith(FEWER_WINDOWS) for of_run in whys for why in of_run)
+    first_s, last_s = STARTS_S[0], STARTS_S[-1] + WINDOW_S
+    text = (
+        f"{len(FEATURES)} contact features in {'up to ' if fewer else ''}{len(STARTS_S)} windows "
+        f"of {WINDOW_S:g} s from {first_s:+g} to {last_s:+g} s around onset"
+    )
+    known = [str(NO_NOTCH) not in of_run for of_run in whys]
+    notch = _where("notch at mains and harmonics", known, "no notch because mains are unknown")
+    average = [str(NO_AVERAGE) not in of_run for of_run in whys]
+    if rows is None:
+        notch = "notch at mains and harmonics where mains were known"
+        average = [not is_bipolar([str(name) for name in patient["channel"].values])]
+    band = f"band-pass {BAND_HZ[0]:g}-{BAND_HZ[1]:g} Hz"
+    if "sampling_rate_hz" in patient.coords:
+        rates = patient["sampling_rate_hz"].values[used]
+        band = _where(band, [is_band_passed(fs) for fs in rates], f"high-pass {BAND_HZ[0]:g} Hz")
+    return f"{text}; {notch}, {_where('common average', average)}, {band}"
+
+
+def _where(step: str, applies: Sequence[bool], otherwise: str = "") -> str:
+    """A step of preparation, and in how many seizures it applies where not in all."""
+    otherwise = otherwise or f"no {step}"
+    if all(applies):
+        return step
+    if not any(applies):
+        return otherwise
+    return f"{step} ({otherwise} in {applies.count(False)} of {len(applies)} seizures)"
 
 
 def _filter(plan: FilterPlan, band: str) -> str:

@@ -107,7 +107,7 @@ class ModelSource:
             ("trained on", describe_input(model.kind, model.descriptors)),
             *([("plan", str(plan))] if self.store == "cube" else []),
             *((f"training {key}", str(value)) for key, value in cohort.items()),
-            *(("how good", line) for line in describe_performance(about)),
+            *(("performance", line) for line in describe_performance(about)),
             *(("certainty", line) for line in describe_certainty(model.assurance)),
             *(("note", str(note)) for note in about.get("notes", [])),
         ]
@@ -140,9 +140,7 @@ class ModelSource:
         if not about.get("plan") and self.store == "cube":
             notes.append("The model has no plan: evidence is computed with the paper's.")
         if len(self.model.members) == 1:
-            notes.append(
-                "The model is a single one, so its scores have no SD over several networks."
-            )
+            notes.append("The model has one member, so no SD over members is shown.")
         return notes
 
 

@@ -22,7 +22,7 @@ def card(tree: Mapping[str, Any]) -> str:
         "",
         *(_SIMULATED if about.get("simulated") else ()),
         *(f"- {title}: {text}" for title, text in describe_members(tree)),
-        f"- flagged where p_nez is below {tree['threshold']:g}",
+        f"- flagged where the EZ score is above {1 - tree['threshold']:g}",
         f"- source: {about.get('source', 'unknown')}",
         f"- trained on the {describe_input(tree['kind'], tree['descriptors'])}",
         f"- plan digest: {about.get('plan_digest', 'none')}",
@@ -53,11 +53,11 @@ def describe_input(kind: str, descriptors: Sequence[str]) -> str:
 
 
 def describe_performance(about: Mapping[str, Any]) -> list[str]:
-    """How good the model was: on patients of no part in its development, then out of fold."""
+    """AUROC and EZ-AUPRC: on patients not used in development, then cross-validated."""
     external, crossed = about.get("external"), about.get("out_of_fold")
     titles = (
-        (external, "external validation, mean over {} patients that nobody involved had seen"),
-        (crossed, "out of fold, mean over {} patients"),
+        (external, "external validation, mean over {} patients not used in development"),
+        (crossed, "cross-validated, mean over {} patients"),
     )
     return [
         f"{title.format(figures['patients'])}: AUROC {figures['auroc']:.3f}, EZ-AUPRC "
@@ -73,7 +73,7 @@ def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
         return ["no calibration, no set of stated coverage, no distance to a training cohort"]
     calibration = assurance["calibration"]
     lines = [
-        f"calibrated on {assurance['patients']} out-of-fold patients (Platt): Brier score "
+        f"calibrated on {assurance['patients']} cross-validated patients (Platt): Brier score "
         f"{calibration['brier_raw']:.3f} before, {calibration['brier']:.3f} after"
     ]
     for stored in assurance["sets"]:
@@ -82,7 +82,8 @@ def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
             lines.append(f"{coverage}: too few patients, all contacts")
         else:
             lines.append(
-                f"{coverage}: p_nez up to {cut:.3f}; contains {stored['reached']:.0%} of EZ "
-                f"contacts out of fold, {stored['share']:.0%} of all contacts"
+                f"{coverage}: EZ score of at least {1 - cut:.3f}; contained "
+                f"{stored['reached']:.0%} of EZ contacts in cross-validation, "
+                f"{stored['share']:.0%} of all contacts"
             )
     return lines

@@ -99,7 +99,7 @@ MODELS = (
         parts=(ModelPart("lens", "lens", "epilens.networks.lens:Lens"),),
         member="a lens: one weight per term of a contact",
         over="folds",
-        note="threshold, calibration and sets come from members that never saw the patient",
+        note="threshold, calibration and sets are cross-validated",
     ),
     ModelKind(
         name="lens/features",
@@ -107,7 +107,7 @@ MODELS = (
         parts=(ModelPart("lens/features", "lens", "epilens.networks.lens:FeatureLens"),),
         member="a lens: one weight per feature of a contact, its neighbours and its electrode",
         over="folds",
-        note="threshold, calibration and sets come from members that never saw the patient",
+        note="threshold, calibration and sets are cross-validated",
         input="features",
     ),
     ModelKind(

@@ -91,15 +91,15 @@ class Plan(Section):
     model_config = ConfigDict(extra="allow")
 
     name: PlainWord = "paper"
-    """Of the run's folder: letters, digits, `.`, `_` and `-`."""
+    """Name of the run's folder; letters, digits, `.`, `_` and `-`."""
     cohort: CohortPlan = CohortPlan()
     montage: MontagePlan = MontagePlan()
     quality: QualityPlan = QualityPlan()
     filter: FilterPlan = FilterPlan()
     windows: WindowPlan = WindowPlan()
     descriptors: Annotated[tuple[str, ...], Field(min_length=1)] = PAPER_NINE
-    """Rows of `epilens list descriptors`, in the order of the cube's last axis; the paper's nine
-    (paper, line 1620)."""
+    """Descriptors (`epilens list descriptors`), in the order of the cube's last axis; the paper's
+    nine (paper, line 1620)."""
     traces: TracePlan = TracePlan()
     splits: SplitPlan = SplitPlan()
     training: TrainingPlan = TrainingPlan()
@@ -109,11 +109,11 @@ class Plan(Section):
     line_length_spread: SpreadPlan = SpreadPlan()
     shaft: ShaftPlan = ShaftPlan()
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1, max_length=1000)] = (42, 52, 62)
-    """Each method is fitted once with each of them (paper, line 657)."""
+    """Seeds; each method is fitted once with each of them (paper, line 657)."""
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("prq", "bcr", "cdel")
-    """Rows of `epilens list methods`; `/shaft` behind a name smooths it along shafts."""
+    """Methods (`epilens list methods`); `/shaft` behind a name smooths it along shafts."""
     smoke: bool = False
-    """A run that only shows that every step works; its tables say so."""
+    """Whether the run only shows that every step works; its tables say so."""
 
     @model_validator(mode="before")
     @classmethod

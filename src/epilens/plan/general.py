@@ -51,17 +51,17 @@ class MontagePlan(Section):
 
 
 class QualityPlan(Section):
-    """When a channel's signal is suspicious, and which suspicions remove it."""
+    """When a channel's signal is flagged, and which flags exclude it."""
 
     newer: ClassVar[tuple[str, ...]] = ("keep",)
     drop: tuple[Flag, ...] = ()
-    """Flags that remove a channel from its run; the others are only noted in the audit."""
+    """Flags that exclude a channel from its run; the others are only noted in the audit."""
     flat_uv: Microvolts = 1e-3
-    """A channel whose range stays below this many µV is flat."""
+    """Range in µV below which a channel is flat."""
     clipped_share: Annotated[float, Field(gt=0, le=1)] = 0.01
-    """A channel with more than this share of samples stuck at its extremes is clipped."""
+    """Fraction of samples stuck at its extremes above which a channel is clipped."""
     scale_ratio: Annotated[float, Field(gt=1)] = 100.0
-    """A channel this many times larger or smaller than the run's median is out of scale."""
+    """Ratio to the run's median channel, or its inverse, above which a channel is out of scale."""
     keep: tuple[PatientChannel, ...] = ()
     """Channels that are used although the checks of their signal exclude them, as
     `PATIENT:CHANNEL`."""
@@ -71,21 +71,21 @@ class FilterPlan(Section):
     """Zero-phase Butterworth band limits, and mains."""
 
     band: Literal["butterworth", "none"] = "butterworth"
-    """What is done before the cube's windows are described. `none`: the signal as it was recorded,
-    which is what the authors' released code describes and its checkpoints were trained on. Signals
-    for pages and for methods that read them are limited in any case; mains are `notch` alone."""
+    """Filter applied before the cube's windows are described. `none`: the signal as recorded, which
+    is what the authors' released code describes and its checkpoints were trained on. Signals for
+    pages and for methods that read them are limited in any case; mains are `notch` alone."""
     low_hz: Hertz = 1.0
-    """Lower band edge (paper, line 1391)."""
+    """Lower band edge in Hz (paper, line 1391)."""
     high_hz: Hertz = 150.0
-    """Upper band edge (paper, line 1391); where it is 0.9 of Nyquist or more, there is none."""
+    """Upper band edge in Hz (paper, line 1391); none where it is 0.9 of Nyquist or more."""
     order: Annotated[int, Field(ge=1, le=16)] = 4
-    """Of the Butterworth filter; the paper is silent."""
+    """Order of the Butterworth filter; the paper is silent."""
     notch: Literal["none", "auto", "fundamental"] = "none"
-    """`auto`: at the mains of the recording and its harmonics; `fundamental`: at mains alone. Where
-    nothing states the mains, they are detected in the spectrum, or nothing is done, with a note in
-    the audit. The paper names no notch on this path."""
+    """Notch. `auto`: at the mains of the recording and its harmonics; `fundamental`: at mains
+    alone. Where nothing states the mains, they are detected in the spectrum, or nothing is done,
+    with a note in the audit. The paper names no notch on this path."""
     margin_s: Seconds = 5.0
-    """Signal read on both sides of the interval, so that filter edges lie outside of it."""
+    """Seconds of signal read on both sides of the interval, so that filter edges lie outside it."""
 
     @model_validator(mode="after")
     def _edges(self) -> Self:
@@ -98,22 +98,22 @@ class WindowPlan(Section):
 
     newer: ClassVar[tuple[str, ...]] = ("reference_gap_s",)
     start_s: float = -30.0
-    """Seconds from onset, below 0; the paper is silent."""
+    """Start of the interval in seconds from onset, below 0; the paper is silent."""
     stop_s: float = 30.0
-    """Seconds from onset; the paper is silent. With both, 59 windows."""
+    """End of the interval in seconds from onset; the paper is silent. By default, 59 windows."""
     length_s: Length = 2.0
-    """Of a window (paper, line 1392)."""
+    """Length of a window in seconds (paper, line 1392)."""
     stride_s: Length = 1.0
-    """From one window to the next (paper, line 1392)."""
+    """Step from one window to the next in seconds (paper, line 1392)."""
     reference: Literal["ends-before", "starts-before"] = "ends-before"
     """Reference windows end at or before onset, so that nothing ictal is in them, or merely start
     before it."""
     reference_gap_s: Seconds = 0.0
     """Seconds before onset that are not reference, for onsets that may be annotated late."""
     min_reference: Annotated[int, Field(ge=1)] = 5
-    """Reference windows that a seizure needs."""
+    """Least number of reference windows of a seizure."""
     min_ictal: Annotated[int, Field(ge=0)] = 5
-    """Windows from onset on that a seizure needs: with fewer there is nothing ictal to see."""
+    """Least number of windows of a seizure from onset on; with fewer, nothing ictal can be seen."""
 
     @model_validator(mode="after")
     def _interval_holds_a_reference(self) -> Self:
@@ -144,24 +144,26 @@ class TracePlan(Section):
     """The 4 s segments of the raw-iEEG baselines."""
 
     segments: Annotated[int, Field(ge=1, le=10_000)] = 5
-    """Of each seizure (paper, line 1876): those nearest to onset that lie wholly inside the
-    recording."""
+    """Number of segments of each seizure (paper, line 1876): those nearest to onset that lie wholly
+    inside the recording."""
     length_s: Length = 4.0
-    """Of a segment (paper, line 1876)."""
+    """Length of a segment in seconds (paper, line 1876)."""
     rate_hz: Hertz = 200.0
-    """To which segments are resampled (paper, line 1880)."""
+    """Sampling rate in Hz to which segments are resampled (paper, line 1880)."""
     low_hz: Hertz = 0.5
-    """Lower band edge (paper, line 1879)."""
+    """Lower band edge in Hz (paper, line 1879)."""
     high_hz: Hertz = 80.0
-    """Upper band edge (paper, line 1879)."""
+    """Upper band edge in Hz (paper, line 1879)."""
     filtered: Literal["segment", "recording"] = "segment"
-    """`segment`: each is cut and then filtered by itself, as the paper says. `recording`: the whole
-    interval is filtered before it is cut, because a 0.5 Hz edge rings for longer than a segment."""
+    """What is filtered. `segment`: each is cut and then filtered by itself, as the paper says.
+    `recording`: the whole interval is filtered before it is cut, because a 0.5 Hz edge rings for
+    longer than a segment."""
     mains: Literal["fixed", "recorded"] = "fixed"
-    """`fixed`: one notch at `mains_hz` for all centers, as the paper says. `recorded`: at the mains
-    of the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
+    """Notch. `fixed`: at `mains_hz` for all centers, as the paper says. `recorded`: at the mains of
+    the recording and its harmonics, because 60 Hz of other centers would stay in otherwise."""
     mains_hz: Hertz = 50.0
-    """The notch (paper, line 1879); also where the mains of a recording are not known."""
+    """Frequency of the notch in Hz (paper, line 1879); also where the mains of a recording are not
+    known."""
     clip: Annotated[float, Field(gt=0)] = 8.0
     """Largest robust z-score that stays as it is (paper, line 1882)."""
 
@@ -180,12 +182,12 @@ class SplitPlan(Section):
     """Which patients fit, validate and test."""
 
     kind: Literal["folds", "leave-one-center-out", "file"] = "folds"
-    """`leave-one-center-out` holds out every center in turn, `file` reads `file`."""
+    """Kind of split. `leave-one-center-out` holds out every center in turn, `file` reads `file`."""
     folds: Annotated[int, Field(ge=2)] = 5
-    """Outer folds, stratified by center (paper, line 657)."""
+    """Number of outer folds, stratified by center (paper, line 657)."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """Share of each outer-training set that selects epochs and thresholds (paper, line 659)."""
+    """Fraction of each outer-training set that selects epochs and thresholds (paper, line 659)."""
     seed: Seed = 0
-    """One split for all seeds of the methods."""
+    """Seed of the split, which is the same for all seeds of the methods."""
     file: str = ""
     """CSV with patient, fold, partition, for the kind `file`."""

@@ -19,15 +19,16 @@ class TrainingPlan(Section):
     """How the networks are trained."""
 
     learning_rate: Annotated[float, Field(gt=0)] = 1e-4
-    """Of AdamW, without a schedule (paper, line 683)."""
+    """Learning rate of AdamW, without a schedule (paper, line 683)."""
     weight_decay: Annotated[float, Field(ge=0)] = 1e-3
-    """Of AdamW (paper, line 683)."""
+    """Weight decay of AdamW (paper, line 683)."""
     epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 30
-    """At most; the paper is silent for its own networks, and gives its baselines as many."""
+    """Largest number of epochs; the paper is silent for its networks, and gives its baselines as
+    many."""
     patience: Annotated[int, Field(ge=1, le=1_000_000)] = 6
     """Epochs without a better validation score before training ends; the paper is silent."""
     least_epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 6
-    """Training does not end before this one; the paper is silent."""
+    """Epoch before which training does not end; the paper is silent."""
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
     """Largest norm of a gradient; the paper is silent."""
     batch: Annotated[int, Field(ge=1, le=1_000_000)] = 4
@@ -38,7 +39,7 @@ class BaselinePlan(Section):
     """What the baselines are given; their other settings are the paper's and fixed."""
 
     epochs: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_EPOCHS
-    """At most, for the neural ones (paper, line 1828)."""
+    """Largest number of epochs of the neural baselines (paper, line 1828)."""
     pretrained: str = "pretrained"
     """Folder with pretrained weights: `resnet-18/` and `clap-htsat-fused/`, Hugging Face format."""
 
@@ -50,26 +51,28 @@ class IndexPlan(Section):
     """
 
     start_s: float = -10.0
-    """Start of the search for a change, from onset; the first channels can change before it."""
+    """Start of the search for a change in seconds from onset; the first channels can change before
+    onset."""
     stop_s: float = 30.0
-    """Where the search ends, from onset."""
+    """End of the search in seconds from onset."""
     baseline_s: tuple[float, float] = (-30.0, -5.0)
-    """The energy ratio counts relative to its own median here."""
+    """Baseline in seconds from onset; the energy ratio counts relative to its median there."""
     window_s: Length = 1.0
-    """Of the energy ratio."""
+    """Length of the windows of the energy ratio in seconds."""
     step_s: Length = 0.1
-    """From one ratio to the next."""
+    """Step from one energy ratio to the next in seconds."""
     bias: Annotated[float, Field(ge=0)] = 0.5
     """ν of Page-Hinkley, in units of the energy ratio."""
     threshold: Annotated[float, Field(gt=0)] = 3.75
     """λ of Page-Hinkley, relative energy ratio × seconds."""
     sustained_s: Annotated[float, Field(ge=0)] = 5.0
-    """Page-Hinkley sees the running median over this long: what lasts for less than half of it, a
-    false alarm before the seizure, is not a change. 0: the ratio as it is."""
+    """Length in seconds of the running median that Page-Hinkley gets: what lasts for less than half
+    of it, a false alarm before the seizure, is not a change. 0: the ratio as it is."""
     duration_s: Annotated[float, Field(gt=0)] = 5.0
-    """H: the energy ratio is summed over this long after detection (`/energy-ratio`: onset)."""
+    """H: seconds after detection (`/energy-ratio`: after onset) over which the energy ratio is
+    summed."""
     tardiness_s: Annotated[float, Field(gt=0)] = 1.0
-    """τ: added to the delay behind the first channel."""
+    """τ: seconds that are added to the delay behind the first channel."""
 
     @model_validator(mode="after")
     def _order(self) -> Self:
@@ -82,21 +85,23 @@ class FragilityPlan(Section):
     """Neural fragility (Li et al. 2017, 2021)."""
 
     start_s: float = -10.0
-    """Seconds from onset."""
+    """Start of the interval in seconds from onset."""
     stop_s: float = 10.0
-    """Seconds from onset."""
+    """End of the interval in seconds from onset."""
     window_s: Length = 0.25
-    """In which one linear model is fitted."""
+    """Length in seconds of the windows in which one linear model is fitted."""
     step_s: Length = 0.125
-    """From one window to the next."""
+    """Step from one window to the next in seconds."""
     reference: Literal["as-recorded", "common-average"] = "as-recorded"
-    """What the signals are referred to before the model is fitted."""
+    """Reference of the signals from which the model is fitted."""
     ridge: Annotated[float, Field(gt=0)] = 1e-5
-    """Of the mean power of the window's channels: the least; raised tenfold until A is stable."""
+    """Smallest ridge, as a fraction of the mean power of the window's channels; raised tenfold
+    until A is stable."""
     most_ridge: Annotated[float, Field(gt=0)] = 10.0
-    """Where A is not stable with this much either, it is used, and the notes say so."""
+    """Largest ridge, as the same fraction; where A is not stable with it either, it is used, and
+    the notes say so."""
     radius: Annotated[float, Field(gt=0)] = 1.5
-    """To which an eigenvalue is moved, as the reference implementations do."""
+    """Radius of the circle to which an eigenvalue is moved, as in the reference implementations."""
     angles: Annotated[int, Field(ge=2, le=100_000)] = 17
     """Points on the upper half of the circle to which an eigenvalue is moved."""
 
@@ -111,11 +116,11 @@ class SpreadPlan(Section):
     """Line-length spread: how much the line length of a channel varies through a seizure."""
 
     start_s: float = -30.0
-    """Seconds from onset."""
+    """Start of the interval in seconds from onset."""
     stop_s: float = 30.0
-    """Seconds from onset."""
+    """End of the interval in seconds from onset."""
     window_s: Length = 12.0
-    """Windows follow each other without overlap; a seizure needs two whole ones."""
+    """Length of a window in seconds; windows do not overlap, and a seizure needs two whole ones."""
 
     @model_validator(mode="after")
     def _order(self) -> Self:
@@ -127,11 +132,11 @@ class ShaftPlan(Section):
     """Weights of `…/shaft` rows: a contact's rank, its neighbours' mean, its shaft's mean."""
 
     own: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """Of the contact itself; the three sum to 1."""
+    """Weight of the contact itself; the three weights sum to 1."""
     neighbours: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Of the contacts next to it."""
+    """Weight of the contacts next to it."""
     shaft: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Of all contacts of its shaft."""
+    """Weight of all contacts of its shaft."""
 
     @model_validator(mode="after")
     def _weights(self) -> Self:

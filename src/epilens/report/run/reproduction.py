@@ -137,8 +137,8 @@ def _lead(results: RunResults) -> str:
     return (
         f"This page compares {len(results.run.methods)} methods on {len(patients)} {kind} of "
         f"{centers} {'center' if centers == 1 else 'centers'}. It has {len(results.results)} "
-        f"tables and {figures} figures of the paper and beyond, each with the paper's values "
-        "next to those of this cohort."
+        f"tables and {figures} figures of the paper and beyond. The paper's values are in "
+        "colour where the paper has them."
     )
 
 
@@ -160,8 +160,8 @@ def _tally(results: RunResults) -> str:
         f"<p>{tested} of {len(claimed)} claims of the paper could be tested on this cohort. A "
         "difference counts if its 95 % interval over patients excludes zero. The interval is a "
         f"percentile bootstrap as in the paper. With fewer than {SMALL} patients it is a t "
-        "interval, because the bootstrap's is too short. <code>epilens compare</code> uses the "
-        "same rule.</p>"
+        "interval, because bootstrap intervals are too narrow for so few patients. "
+        "<code>epilens compare</code> uses the same rule.</p>"
         f'<ul>{items}</ul><p>Audit: <a href="#audit">{len(checks)} checks {audit}</a>.</p>'
     )
 

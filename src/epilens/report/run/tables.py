@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import pandas as pd
@@ -51,9 +52,10 @@ def column_texts(frame: pd.DataFrame, columns: Sequence[Column]) -> Iterator[Col
 def column_text(frame: pd.DataFrame, column: Column) -> ColumnText:
     """One column as text, its SD in the same cells."""
     values = frame[column.name]
-    cells = [_cell(value, column.format, column.contains) for value in values]
+    exact = column.from_paper
+    cells = [_cell(value, column.format, column.contains, exact) for value in values]
     if column.sd:
-        deviations = [_cell(value, column.sd_format) for value in frame[column.sd]]
+        deviations = [_cell(value, column.sd_format, exact=exact) for value in frame[column.sd]]
         cells = [
             cell if sd == NOTHING else f"{cell} ± {sd}"
             for cell, sd in zip(cells, deviations, strict=True)
@@ -62,7 +64,8 @@ def column_text(frame: pd.DataFrame, column: Column) -> ColumnText:
     return ColumnText(column, column.title, cells, numbers)
 
 
-def _cell(value: Any, spec: str, contains: str = "value") -> str:
+def _cell(value: Any, spec: str, contains: str = "value", exact: bool = False) -> str:
+    """A value as text; `exact` ones were printed as decimals, so their ties are rounded up."""
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"
     if pd.isna(value):
@@ -71,7 +74,20 @@ def _cell(value: Any, spec: str, contains: str = "value") -> str:
         return visible(heading(value) if contains == "metric" else value)
     if float(value).is_integer() and pd.api.types.is_integer_dtype(type(value)):
         return str(value)
-    return format(value, spec)
+    return _half_up(float(value), spec) if exact else format(value, spec)
+
+
+def _half_up(value: float, spec: str) -> str:
+    """A number that was printed as a decimal, rounded as people do.
+
+    Examples
+    --------
+    >>> f"{0.6835:.3f}", _half_up(0.6835, ".3f")
+    ('0.683', '0.684')
+    """
+    with localcontext() as context:
+        context.rounding = ROUND_HALF_UP
+        return format(Decimal(repr(value)), spec)
 
 
 def print_frame(title: str, frame: pd.DataFrame, columns: Sequence[Column]) -> None:

@@ -52,8 +52,12 @@ function seizureText(one) {
 
 function analysisRows() {
   const { analysed } = data;
+  const scoresFrom = analysed.scores_from;
+  const shown = scoresFrom ? ' of the signals shown' : '';
   return [
-    ['Montage', analysed.montage], ['Filter', analysed.filter], ['Windows', analysed.windows],
+    ...(scoresFrom ? [['Scores computed from', scoresFrom]] : []),
+    [`Montage${shown}`, analysed.montage], [`Filter${shown}`, analysed.filter],
+    [scoresFrom ? 'Windows of the changes shown' : 'Windows', analysed.windows],
     ['Date of analysis', `${analysed.date} (UTC)`], ['Plan', data.about.plan],
     ['Versions', Object.entries(analysed.versions).map(([name, version]) => `${name} ${version}`).join(', ')],
   ];
