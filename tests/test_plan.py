@@ -76,6 +76,11 @@ def test_differences_are_named_by_field():
     assert Plan().differences(Plan()) == []
 
 
+def test_an_empty_list_is_shown_as_such():
+    kept = Plan().override(quality={"keep": ["01:RA5"]})
+    assert kept.differences(Plan()) == [("quality.keep", ["01:RA5"], [])]
+
+
 def test_every_shipped_plan_loads():
     from pathlib import Path
 
