@@ -34,7 +34,7 @@ from epilens.evidence.files import Cohort, key_of, store_path
 from epilens.io.outputs import locked_output
 from epilens.io.remote import download, local_files, writable
 from epilens.io.urls import join
-from epilens.methods import METHODS, Method, all_parts
+from epilens.methods import METHODS, Method, all_parts, stores_of
 from epilens.methods.inputs import method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
@@ -94,7 +94,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     require("run", "pyarrow")
     runtime = runtime or Runtime()
     methods = [METHODS[name] for name in runtime.only or plan.methods]
-    check_cubes(plan, cohort)
+    check_cubes(plan, cohort, stores_of(trained_parts(methods)))
     members = labelled(cohort)
     split = make_split(plan, members.centers)
     out = join(runtime.out, plan.name)

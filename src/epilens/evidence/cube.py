@@ -13,6 +13,8 @@
 | `start_s`, `stop_s` | seizure, window | seconds from onset |
 | `unit`, `words` | descriptor | as its row says |
 | `sampling_rate_hz`, `high_gamma_covered` | seizure | share of 80-150 Hz below Nyquist |
+
+Its attribute `plan` has the fields of the plan that it was described with.
 """
 
 from __future__ import annotations

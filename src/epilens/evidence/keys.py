@@ -17,11 +17,8 @@ from epilens.data.bids_scan import Patient
 from epilens.data.readers.formats import files_of
 from epilens.data.recording import SeizureRun
 from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
-from epilens.evidence.seizures import Store
+from epilens.evidence.seizures import READING, Store
 from epilens.plan import Plan
-
-_READING = {"montage", "quality", "filter", "windows"}
-"""Sections of the plan by which recordings are read."""
 
 
 def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> str:
@@ -31,7 +28,7 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "center": patient.center,
             "sources": sources,
             "runs": [_run_facts(run) for run in patient.runs],
-            "plan": plan.model_dump(mode="json", include=_READING),
+            "plan": plan.model_dump(mode="json", include=set(READING)),
             "duplicates": plan.cohort.duplicates,
             "ez": plan.cohort.ez,
             "code": code_digest("epilens.data.read_seizures"),
