@@ -67,7 +67,7 @@ def suggest_channels(
     plan : QualityPlan
         What is flat and clipped. Default: the plan's.
     tick : callable
-        Told of every stretch that is read.
+        Called for every stretch that is read.
     """
     source = recording if isinstance(recording, ContactSignals) else open_contacts(recording)
     plan = plan or QualityPlan()

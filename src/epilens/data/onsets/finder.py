@@ -73,7 +73,7 @@ def propose_onsets(
     exclude : sequence of str
         Channels that are not used.
     tick : callable
-        Told of every piece that is read.
+        Called for every piece that is read.
 
     Returns
     -------
