@@ -158,7 +158,7 @@ def covering(test: pd.DataFrame) -> tuple[float, float]:
     for fold in test["fold"].unique():
         others = [(p, ez) for other, p, ez in patients if other != fold]
         cut = covering_set([p for p, _ in others], [ez for _, ez in others], 0.8)
-        own = [(cut.holds(p), ez) for other, p, ez in patients if other == fold and ez.any()]
+        own = [(cut.contains(p), ez) for other, p, ez in patients if other == fold and ez.any()]
         inside += [float(members[ez].mean()) for members, ez in own]
         size += [float(members.mean()) for members, _ in own]
     return float(np.mean(inside)), float(np.mean(size))

@@ -304,11 +304,11 @@ def test_a_cube_of_another_plan_is_refused_with_the_difference(model):
     cube = make_cube(fs=FS)
     assert localize(cube, model).patient == "sub-01"
     shifted = cube.assign_coords(start_s=cube["start_s"] + 1, stop_s=cube["stop_s"] + 1)
-    with pytest.raises(ModelError, match=r"windows.start_s is -29, expected -30"):
+    with pytest.raises(ModelError, match=r"windows.start_s is -29.0, the model's -30.0"):
         localize(shifted, model)
     other = make_cube(fs=FS)
-    other.attrs["montage"] = "bipolar"
-    with pytest.raises(ModelError, match=r"montage is 'bipolar', expected 'as-recorded'"):
+    other.attrs["plan"]["montage.scheme"] = "bipolar"
+    with pytest.raises(ModelError, match=r"montage.scheme is 'bipolar', the model's 'as-r"):
         localize(other, model)
 
 

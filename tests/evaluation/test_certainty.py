@@ -83,7 +83,7 @@ def test_too_few_patients_give_all_contacts():
     p_nez, is_ez = patients(5)
     kept = covering_set(p_nez, is_ez, 0.9)
     assert kept.cut is None
-    assert kept.holds(p_nez[0]).all()
+    assert kept.contains(p_nez[0]).all()
 
 
 def test_new_patients_are_covered_as_stated():

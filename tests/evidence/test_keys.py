@@ -128,6 +128,16 @@ def test_another_plan_makes_anew_just_what_depends_on_it(cubes, tiny, changes, s
     assert written(cubes, tiny, Plan().override(**changes)) == stores
 
 
+def test_a_kept_contact_changes_the_key_of_its_patient_only(tiny):
+    first, other = read_bids(tiny / "west").patients[:2]
+    kept = Plan().override(quality={"keep": [f"{first.name}:A1"]})
+    changed = [
+        keys.recordings_key(patient, kept, {}) != keys.recordings_key(patient, Plan(), {})
+        for patient in (first, other)
+    ]
+    assert changed == [True, False]
+
+
 def test_other_code_makes_anew_just_what_it_computes(cubes, tiny, monkeypatch):
     real = keys.code_digest
     monkeypatch.setattr(

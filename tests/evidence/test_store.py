@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,11 @@ import pytest
 import xarray as xr
 from zarr.storage import ZipStore
 
-from epilens.core.errors import DataError
+from epilens.compute.jobs import JobResult
+from epilens.compute.local import use_executor
+from epilens.core.errors import DataError, WorkerError
 from epilens.data.bids import read_bids
+from epilens.evidence import store
 from epilens.evidence.contact_features import features_shown
 from epilens.evidence.files import SUFFIX, key_of, open_cohort, open_patient
 from epilens.evidence.store import describe_cohort
@@ -40,6 +44,20 @@ def cubes(parts, tmp_path_factory):
 
 def stamps(folder: Path) -> dict[str, int]:
     return {p.name.removesuffix(SUFFIX): p.stat().st_mtime_ns for p in folder.glob(f"*{SUFFIX}")}
+
+
+@pytest.mark.parametrize(("jobs", "is_cluster"), [(2, False), (1, True)])
+def test_processes_and_cluster_tasks_use_one_thread(parts, tmp_path, monkeypatch, jobs, is_cluster):
+    threads = []
+
+    def run_jobs(work, *_, **__):
+        threads.extend(job.threads for job in work)
+        return [(job, JobResult(job.failed(WorkerError("lost")), "failed")) for job in work]
+
+    monkeypatch.setattr(store, "run_jobs", run_jobs)
+    with use_executor(lambda *_: iter(())) if is_cluster else nullcontext():
+        describe_cohort(parts[:1], tmp_path / "cubes", Plan(), jobs=jobs)
+    assert set(threads) == {1}
 
 
 def test_every_patient_has_a_cube_and_its_counts(cubes, parts):

@@ -52,7 +52,7 @@ def test_an_unlike_patient_abstains_and_is_told_why():
 
 def test_sets_hold_the_contacts_below_their_cut():
     rules = [CoveringSet(0.8, 0.3, 0.84, 0.4), CoveringSet(0.9, None, 1.0, 1.0)]
-    some, whole = (rule.holds(np.array([0.1, 0.3, 0.5])) for rule in rules)
+    some, whole = (rule.contains(np.array([0.1, 0.3, 0.5])) for rule in rules)
     assert some.tolist() == [True, True, False]
     assert whole.all()
 

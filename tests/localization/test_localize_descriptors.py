@@ -23,9 +23,9 @@ from epilens.report.patient.payload import payload
 from epilens.testing import make_cube, make_recording
 
 FORCED = (
-    "model was applied to evidence that it was not trained on: descriptors are the "
-    "paper's nine, the model's the released code's nine; filter.band is 'butterworth', the "
-    "model's 'none'. Its scores may mean nothing."
+    "model was applied to evidence that it was not trained on: filter.band is 'butterworth', the "
+    "model's 'none'; descriptors are the paper's nine, the model's the released code's nine. Its "
+    "scores may mean nothing."
 )
 
 
@@ -77,8 +77,8 @@ def test_the_page_of_a_trained_model_names_the_paper_s():
 
 def test_a_cube_with_other_descriptors_is_refused_with_what_to_do(imported):
     message = (
-        "sub-01: expected evidence as model was trained on, found: descriptors are the paper's "
-        "nine, the model's the released code's nine; filter.band is .* Describe the patient with "
+        "sub-01: expected evidence as model was trained on, found: filter.band is .*; descriptors "
+        "are the paper's nine, the model's the released code's nine. Describe the patient with "
         "the model's plan. To apply the model nevertheless: --force-descriptors"
     )
     with pytest.raises(ModelError, match=message):

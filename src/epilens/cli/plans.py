@@ -130,7 +130,7 @@ def plan_diff(first: PlanName, second: PlanName) -> None:
     from epilens.plan import Plan
 
     rows = [
-        [", ".join(map(str, value)) if isinstance(value, list) else value for value in row]
+        [", ".join(map(str, v)) or "[]" if isinstance(v, list) else v for v in row]
         for row in Plan.load(first).differences(Plan.load(second))
     ]
     if rows:

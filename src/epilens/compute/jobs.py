@@ -106,7 +106,7 @@ def run_jobs(
     processes : int
         Local processes; ignored inside `compute.local.use_executor`.
     progress : Progress or function of (note, steps)
-        Told of every job after its result was consumed.
+        Called for every job after its result was consumed.
     check_first : bool
         Look for finished jobs here, before any process is started. False where that is expensive
         or needs the job's lock: the process that gets the job looks.

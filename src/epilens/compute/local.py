@@ -42,6 +42,11 @@ def use_executor(executor: Executor) -> Generator[None]:
         _executor.reset(token)
 
 
+def on_workers(processes: int) -> bool:
+    """Whether work goes to several processes or to a cluster, each with one core for it."""
+    return processes > 1 or _executor.get() is not None
+
+
 def map_jobs(
     work: Callable[[Item], Result],
     items: Sequence[Item],
@@ -114,16 +119,6 @@ def reuse_memory() -> None:
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Parameters of `mallopt`, from malloc.h."""
-
-
-def available_bytes() -> int:
-    """Memory that is free now; a number larger than any memory where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123
-            fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, ValueError, KeyError, IndexError):
-        return 2**63
 
 
 def _until_a_kill(

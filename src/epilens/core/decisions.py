@@ -47,13 +47,13 @@ def grid_metrics(
     p_nez: Sequence[Floats], is_ez: Sequence[Bools], grid: Floats = GRID
 ) -> dict[str, Floats]:
     """Thresholded metrics of every patient at every threshold: (patient, threshold) each."""
-    called_ez, called_all = [], []
+    flagged_ez, flagged = [], []
     is_ez = [np.asarray(ez, bool) for ez in is_ez]
     for p, ez in zip(p_nez, is_ez, strict=True):
         # How many scores lie below each threshold: p >= t is NEZ, so the left side.
-        called_ez.append(np.searchsorted(np.sort(p[ez]), grid, side="left"))
-        called_all.append(np.searchsorted(np.sort(p), grid, side="left"))
-    tp, positive = np.array(called_ez, float), np.array(called_all, float)
+        flagged_ez.append(np.searchsorted(np.sort(p[ez]), grid, side="left"))
+        flagged.append(np.searchsorted(np.sort(p), grid, side="left"))
+    tp, positive = np.array(flagged_ez, float), np.array(flagged, float)
     n_ez = np.array([[ez.sum()] for ez in is_ez], float)
     n = np.array([[len(ez)] for ez in is_ez], float)
     fp = positive - tp
@@ -76,7 +76,7 @@ def select_threshold(
     distance = np.abs(np.arange(201) - 100)
     order = np.lexsort([GRID, distance, *(-key for key in reversed(keys))])
     if prevalence_tolerance is not None:
-        off = np.abs(_called(p_nez) - np.concatenate(list(is_ez)).mean()).round(12)
+        off = np.abs(_flagged_fraction(p_nez) - np.concatenate(list(is_ez)).mean()).round(12)
         order = order[(off <= max(prevalence_tolerance, off.min()))[order]]
     best = order[0]
     return float(GRID[best]), (float(keys[0][best]), float(keys[1][best]), float(keys[2][best]))
@@ -95,7 +95,7 @@ def selected_threshold(rows: pd.DataFrame, prevalence_tolerance: float | None = 
     return select_threshold(p_nez, is_ez, prevalence_tolerance)[0]
 
 
-def _called(p_nez: Sequence[Floats]) -> Floats:
+def _flagged_fraction(p_nez: Sequence[Floats]) -> Floats:
     """Share of all contacts that each threshold of the grid flags."""
     everyone = np.sort(np.concatenate(list(p_nez)))
     return np.searchsorted(everyone, GRID, side="left") / len(everyone)

@@ -54,11 +54,13 @@ class Origin:
 
 
 class Registry(Mapping[str, Row], Generic[Row]):
-    """Rows by name: of modules, or of all modules of a package, and of plugins.
+    """Rows by name, from modules or all modules of a package, and from plugins.
 
-    `source` (one, or several in this order) is imported on first use; `group` is the entry-point
-    group of plugins; `attribute` of a module contains its rows. `row` is their type where the
-    package has none of its own.
+    source : modules or packages that are imported on first use, in this order.
+    kind : what a row is, for messages.
+    group : entry-point group of plugins.
+    attribute : name, in a module, of its rows.
+    row : type of a row; only needed where the package itself has none.
     """
 
     def __init__(

@@ -69,7 +69,7 @@ class CoveringSet:
     share: float
     """Share of all contacts that it held out of fold."""
 
-    def holds(self, p_nez: Floats) -> Bools:
+    def contains(self, p_nez: Floats) -> Bools:
         """Which contacts of a patient are in the set (C,)."""
         return np.ones(len(p_nez), bool) if self.cut is None else p_nez <= self.cut
 
@@ -199,8 +199,8 @@ def _sigmoid(x: Floats) -> Floats:
 def platt(p_nez: Sequence[Floats], is_ez: Sequence[Bools], rounds: int = 100) -> Calibration:
     """Platt's calibration, patients weighing the same.
 
-    His targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), keep the slope finite. A cohort in which higher
-    scores do not mean EZ gets the slope 0: everybody has the base rate.
+    Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), keep the slope finite. A cohort in which
+    higher scores do not mean EZ gets the slope 0: everybody has the base rate.
     """
     x, ez = np.concatenate([ez_logit(p) for p in p_nez]), np.concatenate(list(is_ez))
     weight = np.concatenate([np.full(len(p), 1 / len(p)) for p in p_nez])

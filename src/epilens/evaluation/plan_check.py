@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from epilens.core.errors import PlanError, did_you_mean
 from epilens.core.extras import package_error
 from epilens.evidence.descriptors import DESCRIPTORS
-from epilens.evidence.files import Cohort
+from epilens.evidence.files import Cohort, store_path
+from epilens.evidence.plan_match import EVIDENCE, plan_differences, stated_fields
+from epilens.evidence.zip_store import attributes_of
+from epilens.io.remote import local_file
 from epilens.methods import METHODS
 from epilens.networks.raw.pretrained import FILES
 from epilens.plan import Plan
+
+_SECTIONS = (*EVIDENCE, "traces", "cohort")
 
 
 def check_names(plan: Plan, who: str) -> None:
@@ -27,27 +33,26 @@ def check_names(plan: Plan, who: str) -> None:
                 )
 
 
-def check_cubes(plan: Plan, cohort: Cohort) -> None:
-    """Raise an error if the cubes were described otherwise than the plan states."""
-    stated = {
-        "montage.scheme": ("montage", plan.montage.scheme),
-        "filter.band": ("band", plan.filter.band),
-        "windows.reference": ("reference", plan.windows.reference),
-    }
-    if plan.cohort.ez:
-        stated["cohort.ez"] = ("ez", plan.cohort.ez)
+def check_cubes(plan: Plan, cohort: Cohort, stores: Collection[str] = ()) -> None:
+    """Raise an error if the cubes, or stores next to them, were described with another plan."""
     for patient in cohort:
-        attributes = cohort.attributes(patient)
-        for field, (name, value) in stated.items():
-            described = attributes.get(name, "" if name == "ez" else value)
-            if described != value:
-                raise PlanError(
-                    f"plan {plan.name}: expected cubes with {field} = {value!r}, found "
-                    f"{described or 'the default'!r} in that of {patient}. Describe the cohort "
-                    "with this plan (`epilens describe ROOT --plan PLAN --out NEW`), or change "
-                    "the plan.",
-                    code="cubes-of-another-plan",
-                )
+        path = cohort.path(patient)
+        abouts = [cohort.attributes(patient)]
+        files = [local_file(store_path(path, store)) for store in stores]
+        abouts += [attributes_of(file) for file in files if file.exists()]
+        differences = dict.fromkeys(
+            difference
+            for about in abouts
+            for difference in plan_differences(plan, stated_fields(about, plan), _SECTIONS)
+        )
+        if differences:
+            listed = "; ".join(difference.text() for difference in differences)
+            raise PlanError(
+                f"plan {plan.name}: expected cubes that were described with this plan, found "
+                f"another in {patient}: {listed}. Describe the cohort with this plan (`epilens "
+                "describe ROOT --plan PLAN --out NEW`), or change the plan.",
+                code="cubes-of-another-plan",
+            )
 
 
 def lacking(plan: Plan) -> list[str]:

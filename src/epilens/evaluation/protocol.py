@@ -34,14 +34,14 @@ from epilens.evidence.files import Cohort, key_of, store_path
 from epilens.io.outputs import locked_output
 from epilens.io.remote import download, local_files, writable
 from epilens.io.urls import join
-from epilens.methods import METHODS, Method, all_parts
+from epilens.methods import METHODS, Method, all_parts, stores_of
 from epilens.methods.inputs import method_inputs
 from epilens.methods.shaft import smoothed_ledger
 from epilens.plan import Plan, Runtime
 
 
 @dataclass(frozen=True)
-class Members:
+class LabelledCohort:
     """Labelled patients of a cohort, by the attributes of their cubes alone."""
 
     about: Mapping[str, dict[str, Any]]
@@ -94,26 +94,26 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     require("run", "pyarrow")
     runtime = runtime or Runtime()
     methods = [METHODS[name] for name in runtime.only or plan.methods]
-    check_cubes(plan, cohort)
-    members = labelled(cohort)
-    split = make_split(plan, members.centers)
+    check_cubes(plan, cohort, stores_of(trained_parts(methods)))
+    patients = labelled(cohort)
+    split = make_split(plan, patients.centers)
     out = join(runtime.out, plan.name)
     with writable(out) as local, locked_output(local, KIND, RECOGNISE_GLOBS) as folder:
         run_folder = Run(folder)
-        _begin(run_folder, plan, split, members, [method.name for method in methods])
-        cells = _cells(run_folder, methods, plan, split, members)
+        _begin(run_folder, plan, split, patients, [method.name for method in methods])
+        cells = _cells(run_folder, methods, plan, split, patients)
         for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
             if done.result:
                 run_folder.note_time(cell.method, cell.seed, cell.fold, done.result)
         if run_folder.ledger_damaged:
-            methods = [*_finished_before(run_folder, methods, split, members), *methods]
-            cells = _cells(run_folder, methods, plan, split, members)
+            methods = [*_finished_before(run_folder, methods, split, patients), *methods]
+            cells = _cells(run_folder, methods, plan, split, patients)
         _assemble(run_folder, methods, cells, split, plan)
     return download(out)
 
 
 def _finished_before(
-    run_folder: Run, methods: Sequence[Method], split: pd.DataFrame, members: Members
+    run_folder: Run, methods: Sequence[Method], split: pd.DataFrame, patients: LabelledCohort
 ) -> list[Method]:
     """Other methods of a run whose ledger is damaged, all of whose cells are still there."""
     plan, current = Run(run_folder.folder).plan, {method.name for method in methods}
@@ -121,7 +121,7 @@ def _finished_before(
     finished = []
     for method in others:
         with suppress(CubeError):  # without the store that it reads, its cells have no key
-            if all(cell.complete for cell in _cells(run_folder, [method], plan, split, members)):
+            if all(cell.complete for cell in _cells(run_folder, [method], plan, split, patients)):
                 finished.append(method)
     return finished
 
@@ -136,7 +136,7 @@ def make_split(plan: Plan, centers: Mapping[str, str]) -> pd.DataFrame:
     return stratified_folds(centers, s.folds, s.validation, s.seed)
 
 
-def labelled(cohort: Cohort) -> Members:
+def labelled(cohort: Cohort) -> LabelledCohort:
     """The patients with labels, from the cubes' attributes alone."""
     about = {}
     local_files(map(cohort.path, cohort))
@@ -153,20 +153,27 @@ def labelled(cohort: Cohort) -> Members:
             f"run: expected patients with EZ labels, found none among {len(cohort)}. Describe the "
             "cohort with labels (see `epilens describe --labels`)."
         )
-    return Members(about, cohort)
+    return LabelledCohort(about, cohort)
 
 
 def _begin(
-    run_folder: Run, plan: Plan, split: pd.DataFrame, members: Members, methods: Sequence[str]
+    run_folder: Run,
+    plan: Plan,
+    split: pd.DataFrame,
+    patients: LabelledCohort,
+    methods: Sequence[str],
 ) -> None:
     """Write plan, split and cohort; a run refuses to go on with another cohort or split.
 
     Damaged files of the start are written again: cells record what they were made from.
     """
-    digests = {"split_digest": split_digest(split), "cohort_digest": digest_of(members.about)}
+    digests = {
+        "split_digest": split_digest(split),
+        "cohort_digest": digest_of(patients.about),
+    }
     began = run_folder.begun_with
     if not began:
-        check_apart((patient, members.cohort[patient]) for patient in members.about)
+        check_apart((patient, patients.cohort[patient]) for patient in patients.about)
     for part in ("cohort", "split"):
         old, new = began.get(f"{part}_digest"), digests[f"{part}_digest"]
         if began and old != new:
@@ -177,9 +184,12 @@ def _begin(
     # The plan of a run names all of its methods, whichever plan file brought them.
     names = [*run_folder.methods_before, *plan.methods, *methods]
     whole = plan.override(methods=tuple(dict.fromkeys(names)))
-    setting = {"plan_digest": whole.digest, **digests, "patients": dict(members.about)}
-    setting["simulated"] = any(about["simulated"] for about in members.about.values())
-    setting |= {"smoke": plan.smoke, "cubes": relative_cubes(run_folder.folder, members.folder)}
+    setting = {"plan_digest": whole.digest, **digests, "patients": dict(patients.about)}
+    setting["simulated"] = any(about["simulated"] for about in patients.about.values())
+    setting |= {
+        "smoke": plan.smoke,
+        "cubes": relative_cubes(run_folder.folder, patients.folder),
+    }
     run_folder.begin(whole, split, setting)
 
 
@@ -205,15 +215,19 @@ def trained_parts(methods: Sequence[Method]) -> list[str]:
 
 
 def _cells(
-    run_folder: Run, methods: Sequence[Method], plan: Plan, split: pd.DataFrame, members: Members
+    run_folder: Run,
+    methods: Sequence[Method],
+    plan: Plan,
+    split: pd.DataFrame,
+    patients: LabelledCohort,
 ) -> list[Cell]:
     cells = []
     for name in trained_parts(methods):
-        keys = store_keys(members.cohort, members.about, METHODS[name].input)
+        keys = store_keys(patients.cohort, patients.about, METHODS[name].input)
         for seed in plan.seeds:
             for fold, rows in split.groupby("fold", sort=False):
                 inputs = cell_inputs(name, seed, plan, rows, keys)
-                paths = {patient: members.cohort.path(patient) for patient in rows["patient"]}
+                paths = {patient: patients.cohort.path(patient) for patient in rows["patient"]}
                 folder = run_folder.cell(name, seed, str(fold))
                 cells.append(Cell(name, seed, str(fold), rows, paths, plan, folder, inputs))
     return cells

@@ -276,8 +276,8 @@ def _score_shuffles(
 
 def metrics_of_rows(p_nez: Floats, is_ez: Bools, threshold: float) -> dict[str, Floats]:
     """Every metric of each row of scores, p_nez : (row, channel); ranking only if it is defined."""
-    called = p_nez < threshold
-    positive, tp = called.sum(axis=1), called[:, is_ez].sum(axis=1)
+    flagged = p_nez < threshold
+    positive, tp = flagged.sum(axis=1), flagged[:, is_ez].sum(axis=1)
     fp, K = positive - tp, int(is_ez.sum())
     decided = confusion_metrics(tp, fp, K - tp, len(is_ez) - K - fp)
     return decided | rank_rows(p_nez, is_ez) if 0 < K < len(is_ez) else decided

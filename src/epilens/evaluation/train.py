@@ -31,7 +31,7 @@ from epilens.evaluation.splits import stratified_folds
 from epilens.evidence.cube import blind, target_only
 from epilens.evidence.files import Cohort, key_of
 from epilens.evidence.views import VIEWS
-from epilens.methods import METHODS, Scorer, Training, seen_labels
+from epilens.methods import METHODS, Scorer, Training, seen_labels, stores_of
 from epilens.methods.inputs import method_inputs
 from epilens.networks.kinds import KINDS, ModelKind
 from epilens.networks.model import Member, Model
@@ -147,7 +147,7 @@ def train(
             "evaluated (`epilens run`), but not deployed."
         )
     kind = KINDS[method]
-    check_cubes(plan, cohort)
+    check_cubes(plan, cohort, stores_of(kind.methods))
     cubes = {name: target_only(cube) for name, cube in cohort.items() if "is_ez" in cube}
     check_apart(cubes.items())
     held_out = _held_out(plan, cubes)

@@ -8,5 +8,5 @@ In order of reading:
 3. `contact_features` and `contact_table` are the evidence of `lens`; other methods read `signals`
    or `traces`. `seizures` fills all of them in one pass over the recordings.
 4. `store` describes a whole cohort, `files` opens what it wrote, `keys` says whether it is up to
-   date; `zarr_store` and `zip_store` are the format on disk.
+   date, `plan_match` whether it fits a plan; `zarr_store` and `zip_store` are the format on disk.
 """

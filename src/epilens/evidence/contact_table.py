@@ -3,8 +3,8 @@
 Of every descriptor and seizure a few terms are computed: its level at rest, how it changes in the
 first seconds and later, how much it varies through the seizure, when it begins to rise. Each is
 compared with the other contacts of the same seizure and bounded, so that neither gains nor centers
-nor a single wild contact matter; then averaged over seizures. Beside a contact's own values stand
-the mean of its neighbours' and of its electrode's: onset zones are patches, not points.
+nor a single wild contact matter; then averaged over seizures. Next to its own values: means of
+its neighbours and of its electrode. Onset zones are patches, not points.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
     valid, start_s = cube["valid"].values, cube["start_s"].values
     level, size = _levels(cube)
     where = {name: valid & windows[..., None] for name, windows in _term_windows(cube).items()}
-    rest, noise = _mean(level, where["rest"]), _spread(level, where["rest"])
+    rest, noise = _mean(level, where["rest"]), _sd(level, where["rest"])
     after = (_mean(level, where["change"]) - rest) / (noise + 1e-6)
     firsts = np.arange(BLOCKS_FROM_S, -BLOCKS_FROM_S - BLOCK_S + 1e-6, BLOCK_S)
     blocks = [valid & _within(cube, first, first + BLOCK_S)[..., None] for first in firsts]
@@ -142,11 +142,11 @@ def seizure_terms(cube: xr.Dataset) -> Floats:
         "level": _mean(size, valid),
         **{name: _mean(level, where[name]) - rest for name in SPANS_S},
         "change": np.sign(after) * np.log1p(np.abs(after)),
-        "waves": _spread(levels, covered),
-        "swells": _spread(sizes, covered),
+        "waves": _sd(levels, covered),
+        "swells": _sd(sizes, covered),
         "largest": _largest(sizes, covered),
         "highest": _largest(levels, covered),
-        "restless": _spread(level, valid),
+        "restless": _sd(level, valid),
         "peak": _largest(level, where["peak"]) - rest,
         "begins": _begins(level - rest[:, None], noise, where["begins"], start_s),
     }
@@ -168,7 +168,7 @@ def _levels(cube: xr.Dataset) -> tuple[Floats, Floats]:
 def read_windows(cube: xr.Dataset) -> Bools:
     """Which windows of a contact a term is computed from: (seizure, term, window, channel).
 
-    Where it has none of them, those of the other contacts: its neighbours speak for it.
+    Without windows of its own, those of the other contacts are used.
     """
     valid, read = cube["valid"].values, _term_windows(cube)
     every = np.ones(valid.shape[:2], bool)
@@ -195,7 +195,7 @@ def placed_windows(cube: xr.Dataset) -> Floats:
         share[:, TERMS.index(name)] = 0
     level, _ = _levels(cube)
     where = {n: cube["valid"].values & w[..., None] for n, w in _term_windows(cube).items()}
-    rest, noise = _mean(level, where["rest"]), _spread(level, where["rest"])
+    rest, noise = _mean(level, where["rest"]), _sd(level, where["rest"])
     peak = np.where(where["peak"][..., None], level, -np.inf)
     _put(share, "peak", peak.argmax(axis=1), np.any(np.isfinite(peak), axis=1))
     lasting = _lasting(level - rest[:, None], noise, where["begins"])
@@ -235,7 +235,7 @@ def _mean(x: Floats, where: Bools) -> Floats:
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
 
-def _spread(x: Floats, where: Bools) -> Floats:
+def _sd(x: Floats, where: Bools) -> Floats:
     """Standard deviation over windows; NaN where there are fewer than two."""
     n = where.sum(axis=1)[..., None]
     gap = np.where(where[..., None], x - np.nan_to_num(_mean(x, where))[:, None], 0)

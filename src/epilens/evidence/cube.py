@@ -13,6 +13,8 @@
 | `start_s`, `stop_s` | seizure, window | seconds from onset |
 | `unit`, `words` | descriptor | as its row says |
 | `sampling_rate_hz`, `high_gamma_covered` | seizure | share of 80-150 Hz below Nyquist |
+
+Its attribute `plan` has the fields of the plan that it was described with.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ _REQUIRED = {
 }
 _TARGET = "is_ez"
 # Labels other than the target: no method is given them, neither to fit nor to predict.
-_UNTAUGHT = (
+_OTHER_LABELS = (
     *("is_soz", "is_resected", "is_onset_contact", "onset_contacts_stated"),
     *("seizure_duration_s", "seizure_type"),
 )
-_LABELS = (_TARGET, *_UNTAUGHT)
+_LABELS = (_TARGET, *_OTHER_LABELS)
 # Attributes that a method may read; a list of what is allowed cannot forget a leak.
 _NEUTRAL = ("patient", "montage", "band", "reference", "reference_gap_s", "plan_digest", "key")
 
@@ -110,7 +112,7 @@ def blind(cube: xr.Dataset) -> xr.Dataset:
 
 def target_only(cube: xr.Dataset) -> xr.Dataset:
     """The cube as a fit is given it: its EZ, and no other label."""
-    return cube.drop_vars([name for name in _UNTAUGHT if name in cube.variables])
+    return cube.drop_vars([name for name in _OTHER_LABELS if name in cube.variables])
 
 
 def joined(cube: xr.Dataset, *stores: xr.Dataset) -> xr.Dataset:

@@ -18,7 +18,7 @@ from epilens.evidence.blocks import in_blocks
 from epilens.evidence.cube import AXES, check, is_ictal, is_reference
 from epilens.evidence.descriptors import DESCRIPTORS, HIGH_GAMMA, Descriptor, describe_block
 from epilens.evidence.seizures import Seizures, Store, fill
-from epilens.evidence.windows import RINGS_S, Cut, Grid, band_limit, window_grid
+from epilens.evidence.windows import RINGS_S, Grid, WindowSamples, band_limit, window_grid
 from epilens.plan import Plan
 
 Described = tuple[NDArray[np.float32], Bools, Grid]
@@ -65,12 +65,12 @@ def _of_seizure(recording: Recording, plan: Plan, threads: int | None = None) ->
     if len(inside):
         used = slice(inside[0], inside[-1] + 1)
         pad_s = _pad_s(recording, grid, used)
-        cut = Cut(recording.fs, grid.start[used], grid.length)
+        samples = WindowSamples(recording.fs, grid.start[used], grid.length)
 
         def work(block: slice) -> None:
             signal, fs = recording.signal[block], recording.fs
             y = band_limit(signal, fs, plan.filter, recording.mains_hz, pad_s)
-            describe_block(y, cut, rows, values[block, used])
+            describe_block(y, samples, rows, values[block, used])
 
         in_blocks(work, channels, threads)
     valid = np.repeat(grid.inside[:, None], channels, axis=1) & ~_touched(recording, grid)
@@ -107,16 +107,16 @@ def _of_patient(seizures: Seizures, parts: Sequence[Described], plan: Plan) -> x
     finite = np.isfinite(x).all(axis=-1)
     rows = _not_finite(seizures, valid & ~finite)
     valid &= finite
-    for need in _NEEDS:
-        least = getattr(plan.windows, need.least)
-        windows = need.windows(cube).values[:, :, None]
+    for required in _REQUIREMENTS:
+        least = getattr(plan.windows, required.least)
+        windows = required.windows(cube).values[:, :, None]
         few = (valid & windows).sum(axis=1) < least  # (seizure, channel)
-        rows += _too_few(seizures, valid, few, f"{least} valid {need.words}")
+        rows += _too_few(seizures, valid, few, f"{least} valid {required.words}")
         valid &= ~few[:, None, :]
         if not valid.any():
             raise DataError(
-                f"expected a seizure with {least} or more valid {need.words}, found none. "
-                f"{need.repair}",
+                f"expected a seizure with {least} or more valid {required.words}, found none. "
+                f"{required.repair}",
                 code="windows-too-few",
             )
     x[~valid] = 0
@@ -224,7 +224,7 @@ def _not_finite(seizures: Seizures, lost: Bools) -> list[AuditRow]:
     ]
 
 
-class Need(NamedTuple):
+class WindowRequirement(NamedTuple):
     """Windows of which a channel of a seizure must have some valid ones, or is not used."""
 
     windows: Callable[[xr.Dataset], xr.DataArray]
@@ -235,14 +235,14 @@ class Need(NamedTuple):
     repair: str
 
 
-_NEEDS = (
-    Need(
+_REQUIREMENTS = (
+    WindowRequirement(
         is_reference,
         "min_reference",
         "baseline windows before onset",
         "Use recordings that start earlier before onset.",
     ),
-    Need(  # without something ictal all contacts would be alike
+    WindowRequirement(  # without something ictal all contacts would be alike
         is_ictal,
         "min_ictal",
         "windows after onset",

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from epilens.core.errors import DataError, EpilensError
 from epilens.core.registry import Registry
 from epilens.evidence.blocks import in_blocks
-from epilens.evidence.windows import Cut, window_samples
+from epilens.evidence.windows import WindowSamples, window_samples
 from epilens.plan import PAPER_NINE
 
 Array = NDArray[Any]
@@ -198,13 +198,13 @@ HIGH_GAMMA = "log_high_gamma_power"
 
 
 def rows_of(names: Iterable[str]) -> list[Descriptor]:
-    """Rows of the descriptors of a cube; where no installed package has one, it has words only."""
+    """Rows of a cube's descriptors; of those that no installed package has, only names."""
     return [DESCRIPTORS[name] if name in DESCRIPTORS else _unknown(name) for name in names]
 
 
 def _unknown(name: str) -> Descriptor:
     def compute(*given: object) -> Array:
-        return DESCRIPTORS[name].compute(*given)  # says that nobody has it
+        return DESCRIPTORS[name].compute(*given)  # raises the error for an unknown name
 
     return Descriptor(name, "", "", "signal", compute, words=name.replace("_", " "))
 
@@ -265,9 +265,9 @@ def descriptors(
     flat = x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
     windows = max(0, (x.shape[-1] - length) // stride + 1)
     out = np.zeros((len(flat), windows, len(rows)), np.float32)
-    cut = Cut(fs, stride * np.arange(windows), length)
+    samples = WindowSamples(fs, stride * np.arange(windows), length)
     if windows and len(flat):
-        in_blocks(lambda b: describe_block(flat[b], cut, rows, out[b]), len(flat), threads)
+        in_blocks(lambda b: describe_block(flat[b], samples, rows, out[b]), len(flat), threads)
     return np.moveaxis(out.reshape(*x.shape[:-1], windows, out.shape[-1]), -3, -2)
 
 
@@ -287,39 +287,41 @@ def _check(x: Array, fs: float, length: int, stride: int) -> None:
 
 
 def describe_block(
-    x: Array, cut: Cut, rows: Sequence[Descriptor], out: NDArray[np.float32]
+    x: Array, samples: WindowSamples, rows: Sequence[Descriptor], out: NDArray[np.float32]
 ) -> None:
     """Descriptors of the windows of x (row, time), into `out` (row, window, descriptor)."""
     # The fused kernel has one FFT per window; a longer window has several Welch segments.
-    fused = NINE if welch_samples(cut.length, cut.fs) == cut.length else ()
+    fused = NINE if welch_samples(samples.length, samples.fs) == samples.length else ()
     own = [i for i, row in enumerate(rows) if row not in fused]
     if len(own) < len(rows):
         from epilens.evidence.fused import describe_nine  # it is only needed here
 
         all_nine = tuple(rows) == NINE
         nine = out if all_nine else np.zeros((*out.shape[:2], len(NINE)), np.float32)
-        describe_nine(x, cut, nine)
+        describe_nine(x, samples, nine)
         for i, row in enumerate(rows):
             if row in fused and not all_nine:
                 out[..., i] = nine[..., NINE.index(row)]
     if own:
-        _compute(x, cut, {i: rows[i] for i in own}, out)
+        _compute(x, samples, {i: rows[i] for i in own}, out)
 
 
 _AT_ONCE = 1_000_000
 """Samples of windows that lie in memory together."""
 
 
-def _compute(x: Array, cut: Cut, rows: dict[int, Descriptor], out: NDArray[np.float32]) -> None:
+def _compute(
+    x: Array, samples: WindowSamples, rows: dict[int, Descriptor], out: NDArray[np.float32]
+) -> None:
     """Compute descriptors that have a function of their own, a few windows at a time."""
-    every = np.lib.stride_tricks.sliding_window_view(x, cut.length, axis=-1)
-    step = max(1, _AT_ONCE // (len(x) * cut.length))
-    for first in range(0, len(cut.start), step):
+    every = np.lib.stride_tricks.sliding_window_view(x, samples.length, axis=-1)
+    step = max(1, _AT_ONCE // (len(x) * samples.length))
+    for first in range(0, len(samples.start), step):
         part = slice(first, first + step)
-        windows = every[:, cut.start[part]].astype(np.float64)
-        given: dict[str, tuple[Any, ...]] = {"signal": (windows, cut.fs)}
+        windows = every[:, samples.start[part]].astype(np.float64)
+        given: dict[str, tuple[Any, ...]] = {"signal": (windows, samples.fs)}
         if any(row.of == "spectrum" for row in rows.values()):
-            given["spectrum"] = power_spectrum(windows, cut.fs)
+            given["spectrum"] = power_spectrum(windows, samples.fs)
         for i, row in rows.items():
             values = np.asarray(row.compute(*given[row.of]))
             if values.shape != windows.shape[:-1]:

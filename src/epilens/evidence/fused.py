@@ -15,30 +15,32 @@ from numpy.typing import NDArray
 
 from epilens.evidence.descriptors import NINE, RETAINED_HZ, RMS_EPSILON
 from epilens.evidence.kernels import band_integrals, hann_power, window_sums
-from epilens.evidence.windows import Cut
+from epilens.evidence.windows import WindowSamples
 
 Array = NDArray[Any]
 
-# Beyond this size, single precision would hide weak bands beside a strong one.
+# Beyond this size, single precision would hide weak bands next to a strong one.
 _HUGE_UV = 1e4
 _INDEX = {row.name: position for position, row in enumerate(NINE)}
 
 
-def describe_nine(x: Array, cut: Cut, out: NDArray[np.float32]) -> None:
+def describe_nine(x: Array, samples: WindowSamples, out: NDArray[np.float32]) -> None:
     """All nine descriptors of the windows of x (row, time), into `out` (row, window, 9)."""
     high, low = x.max(axis=-1, keepdims=True), x.min(axis=-1, keepdims=True)
     # A constant has no power above 1 Hz (Hann), so taking it away first only saves precision.
     pilot = np.where(high == low, low, x.mean(axis=-1, keepdims=True)).astype(x.dtype, copy=False)
     precise = bool(np.maximum(high - pilot, pilot - low).max() > _HUGE_UV)
     y = np.subtract(x, pilot, dtype=np.float64 if precise else np.float32, casting="same_kind")
-    flat = _signal_part(y, pilot.astype(np.float64)[:, 0], cut, out)
-    _spectral_part(y, cut, out)
+    flat = _signal_part(y, pilot.astype(np.float64)[:, 0], samples, out)
+    _spectral_part(y, samples, out)
     out[..., _INDEX["spectral_entropy"]][flat] = 0
 
 
-def _signal_part(y: Array, pilot: Array, cut: Cut, out: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _signal_part(
+    y: Array, pilot: Array, samples: WindowSamples, out: NDArray[np.float32]
+) -> NDArray[np.bool_]:
     """RMS, variance and line length; returns which windows are constant up to rounding."""
-    sums = window_sums(y, cut.start, cut.length) / cut.length
+    sums = window_sums(y, samples.start, samples.length) / samples.length
     mean, square, steps = sums[..., 0], sums[..., 1], sums[..., 2]
     var = square - mean * mean
     flat = var <= 1e-13 * square
@@ -46,7 +48,7 @@ def _signal_part(y: Array, pilot: Array, cut: Cut, out: NDArray[np.float32]) -> 
     level = pilot[:, None] + mean
     out[..., _INDEX["rms"]] = np.sqrt(var + level * level + RMS_EPSILON)
     out[..., _INDEX["variance"]] = var
-    out[..., _INDEX["line_length"]] = steps * cut.fs
+    out[..., _INDEX["line_length"]] = steps * samples.fs
     return flat
 
 
@@ -78,9 +80,9 @@ def _bins(length: int, fs: float) -> _Bins:
     return _Bins(first, scale, bands, fs / length, float(np.log(len(inside))))
 
 
-def _spectral_part(y: Array, cut: Cut, out: NDArray[np.float32]) -> None:
+def _spectral_part(y: Array, samples: WindowSamples, out: NDArray[np.float32]) -> None:
     """Five band powers and the entropy from one FFT per window."""
-    bins, start, length = _bins(cut.length, cut.fs), cut.start, cut.length
+    bins, start, length = _bins(samples.length, samples.fs), samples.start, samples.length
     stride = int(start[1] - start[0]) if len(start) > 1 else 1
     windows = np.lib.stride_tricks.sliding_window_view(y, length, axis=-1)[:, start[0] :: stride]
     raw = scipy.fft.rfft(windows[:, : len(start)])

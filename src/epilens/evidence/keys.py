@@ -14,14 +14,12 @@ from typing import Any
 
 from epilens.core.provenance import code_digest, digest_of
 from epilens.data.bids_scan import Patient
+from epilens.data.channels.user_choices import kept_of
 from epilens.data.readers.formats import files_of
 from epilens.data.recording import SeizureRun
 from epilens.evidence.descriptors import DESCRIPTORS, Descriptor
-from epilens.evidence.seizures import Store
+from epilens.evidence.seizures import READING, Store
 from epilens.plan import Plan
-
-_READING = {"montage", "quality", "filter", "windows"}
-"""Sections of the plan by which recordings are read."""
 
 
 def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> str:
@@ -31,7 +29,7 @@ def recordings_key(patient: Patient, plan: Plan, sources: Mapping[str, str]) -> 
             "center": patient.center,
             "sources": sources,
             "runs": [_run_facts(run) for run in patient.runs],
-            "plan": plan.model_dump(mode="json", include=_READING),
+            "plan": _reading_plan(patient.name, plan),
             "duplicates": plan.cohort.duplicates,
             "ez": plan.cohort.ez,
             "code": code_digest("epilens.data.read_seizures"),
@@ -50,6 +48,15 @@ def store_key(store: Store, recordings: str, plan: Plan) -> str:
             "plan": plan.model_dump(mode="json", include=set(store.sections)),
             "code": code_digest(store.module, *sorted(others)),
         }
+    )
+
+
+def _reading_plan(patient: str, plan: Plan) -> dict[str, Any]:
+    """The sections by which recordings are read, without the contacts kept of other patients."""
+    kept = kept_of(patient, plan.quality.keep)
+    quality = plan.quality.changed({"keep": [f"{patient}:{name}" for name in kept]})
+    return plan.model_copy(update={"quality": quality}).model_dump(
+        mode="json", include=set(READING)
     )
 
 

@@ -17,6 +17,8 @@ from epilens.data.recording import Recording, align
 from epilens.plan import Plan
 
 Array = NDArray[Any]
+READING = ("montage", "quality", "filter", "windows")
+"""Sections of the plan by which recordings are read."""
 
 
 @dataclass(frozen=True)
@@ -108,5 +110,20 @@ def fill(
             parts[store.name].append(store.of_seizure(recording, plan, threads))
         about.append(replace(recording, signal=recording.signal[:, :0], missing=None))
     seizures = Seizures.of(about)
-    # What was made of the seizures is let go as soon as it is joined.
-    return {s.name: s.of_patient(seizures, parts.pop(s.name), plan) for s in stores}
+    # Free each part once it is joined.
+    filled = {s.name: s.of_patient(seizures, parts.pop(s.name), plan) for s in stores}
+    for store in stores:
+        filled[store.name].attrs["plan"] = described_by(plan, store.sections)
+    return filled
+
+
+def described_by(plan: Plan, sections: Iterable[str]) -> dict[str, Any]:
+    """Fields of the plan that change a store whose `Store.sections` these are.
+
+    Not `quality.keep`: it is a choice for single patients, like their labels and onsets, which can
+    be given on the command line.
+    """
+    fields = plan.fields((*READING, *sections))
+    del fields["quality.keep"]
+    cohort = {"cohort.duplicates": plan.cohort.duplicates, "cohort.ez": plan.cohort.ez}
+    return fields | cohort

@@ -18,9 +18,9 @@ import pandas as pd
 import xarray as xr
 
 from epilens.compute.jobs import Job, JobResult, run_jobs
-from epilens.compute.local import available_bytes
+from epilens.compute.local import on_workers
 from epilens.core.console import visible
-from epilens.core.errors import CubeError, DataError, EpilensError, PlanError, WorkerError
+from epilens.core.errors import CubeError, DataError, EpilensError, WorkerError
 from epilens.core.progress import Progress, StepFunction
 from epilens.data.audit import AuditRow, audit_frame
 from epilens.data.bids import Recordings
@@ -181,14 +181,14 @@ def describe_cohort(
     for name in plan.descriptors:
         DESCRIPTORS[name]  # an unknown name is refused before anything is read
     patients = [patient for part in parts for patient in part.patients]
-    threads = 1 if jobs > 1 else threads
+    parallel = on_workers(jobs)
+    threads = 1 if parallel else threads
     # Contact features are small, and the shipped model reads them: every cube has them next to it.
     wanted = tuple(dict.fromkeys((CONTACT_FEATURES.name, *stores)))
     work = [DescribePatient(patient, plan, out, wanted, threads) for patient in patients]
-    if jobs > 1:  # the largest first, so that no process is left with one at the end
+    if parallel:  # the largest first, so that no process is left with one at the end
         work.sort(key=_size, reverse=True)
     _check_names(patients, out)
-    _check_memory(work, jobs)
     with locked_output(out, "cubes", RECOGNISE_GLOBS):
         # Looking for finished patients means reading all signal files: the processes do it.
         results = run_jobs(work, jobs, tick, check_first=False)
@@ -264,29 +264,6 @@ def _check_names(patients: Sequence[Patient], out: Path) -> None:
                 f"{other!r} and {patient.center!r}. Give each dataset its own --out folder."
             )
         centers[name] = patient.center
-
-
-def _check_memory(work: Sequence[DescribePatient], jobs: int) -> None:
-    """Refuse a plan whose evidence does not fit into memory, before anything is allocated."""
-    needed = sorted((_bytes_of(job), job.patient.name) for job in work)[-max(1, jobs) :]
-    total, free = sum(size for size, _ in needed), available_bytes()
-    if total > free:
-        raise PlanError(
-            f"describe: expected evidence that fits into the memory that is free ({free / 1e9:.1f} "
-            f"GB), found {total / 1e9:.1f} GB for {needed[-1][1]} and other patients at "
-            "the same time. Use a larger windows.stride_s, a shorter interval, fewer "
-            "traces.segments or fewer --jobs."
-        )
-
-
-def _bytes_of(job: DescribePatient) -> float:
-    """Memory for the windows and segments of a patient: of each seizure, and of all together."""
-    plan, w = job.plan, job.plan.windows
-    windows = (w.stop_s - w.start_s - w.length_s) / w.stride_s + 1
-    numbers = windows * len(plan.descriptors)
-    if "traces" in job.stores:
-        numbers += plan.traces.segments * plan.traces.samples
-    return 2 * 4 * numbers * sum(len(run.channels) for run in job.patient.runs)
 
 
 def _write_audit(path: Path, rows: Mapping[str, list[AuditRow]]) -> None:

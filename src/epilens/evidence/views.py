@@ -53,7 +53,7 @@ def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
     x = cube["x"].values.astype(np.float64)
     valid = cube["valid"].values[..., None]
     reference = valid & is_reference(cube).values[:, :, None, None]
-    μ, σ = _mean_and_spread(x, reference)
+    μ, σ = _mean_and_sd(x, reference)
     Δ = x - μ
     z = np.where(σ > 0, Δ / (σ + eps), 0)
     log_ratio = np.log((np.abs(x) + eps) / (np.abs(μ) + eps))
@@ -66,16 +66,16 @@ def views(cube: xr.Dataset, eps: float = VIEW_EPSILON) -> xr.DataArray:
     )
 
 
-def _mean_and_spread(
+def _mean_and_sd(
     x: NDArray[np.float64], where: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and population standard deviation over windows; exactly 0 where all values are equal."""
     n = np.maximum(where.sum(axis=1, keepdims=True), 1)
     μ = np.where(where, x, 0).sum(axis=1, keepdims=True) / n
-    spread = np.sqrt(np.where(where, (x - μ) ** 2, 0).sum(axis=1, keepdims=True) / n)
+    sd = np.sqrt(np.where(where, (x - μ) ** 2, 0).sum(axis=1, keepdims=True) / n)
     high = np.where(where, x, -np.inf).max(axis=1, keepdims=True)
     low = np.where(where, x, np.inf).min(axis=1, keepdims=True)
-    return μ, np.where(high > low, spread, 0)
+    return μ, np.where(high > low, sd, 0)
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,8 @@ def zero_phase(
 
 
 @dataclass(frozen=True)
-class Cut:
-    """How a signal is cut: its rate in Hz, first sample of each window, samples of a window."""
+class WindowSamples:
+    """Where windows lie in a signal: its rate in Hz, first sample of each, samples of a window."""
 
     fs: float
     start: NDArray[np.int64]

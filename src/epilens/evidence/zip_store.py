@@ -52,7 +52,8 @@ def save_store(dataset: xr.Dataset, path: str | Path) -> Path:
 def fast_checksum(content: bytes) -> bytes:
     """A checksum of eight hexadecimal digits, twenty times faster than CRC-32.
 
-    It is the CRC-32 of the sums of blocks of 8-byte words, and of the remaining bytes.
+    The content is first reduced to the sum of every block of 8-byte words, and the bytes that
+    remain; their CRC-32 is the checksum.
     """
     words = np.frombuffer(content, "<u8", len(content) // 8)
     whole = len(words) // _BLOCK * _BLOCK
@@ -67,10 +68,10 @@ def check_file(path: Path) -> None:
 
 
 def check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) -> None:
-    """Refuse, before anything is decoded, a store that would be unpacked by a filter.
+    """Refuse, before anything is decoded, a store with compressed or filtered arrays.
 
-    Stores of EpiLENS are not compressed: a chunk has exactly the bytes of its array. Whatever is
-    larger when it is unpacked, or needs a filter, was not written by `save_store`.
+    `save_store` writes neither: a chunk has exactly the bytes of its array. A small file of another
+    origin could fill the memory when it is decompressed.
     """
     packed = next((name for name, info in infos.items() if info.compress_type), "")
     if packed:
@@ -98,7 +99,7 @@ def check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) ->
 
 
 def damaged_error(path: Path, why: str) -> DamagedError:
-    """The error for a store that is not as it was written."""
+    """The error for a store whose content has changed since it was written."""
     return DamagedError(
         f"{path}: expected a store that is whole, found a damaged one ({why}). Repair it: run "
         "`epilens describe` again."

@@ -85,7 +85,7 @@ def assess(
         texts.insert(0, f"{describe_used(evidence)}. The list of seizures gives the reasons.")
     return PatientCertainty(
         probability=None if certainty is None else certainty.calibration.probability(p_nez),
-        sets=tuple((s, s.holds(p_nez)) for s in (() if certainty is None else certainty.sets)),
+        sets=tuple((s, s.contains(p_nez)) for s in (() if certainty is None else certainty.sets)),
         distances=distances,
         agreement=agreement,
         cautions=(

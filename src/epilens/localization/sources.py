@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,7 +16,8 @@ from epilens.core.types import Floats
 from epilens.evaluation.certainty import Certainty
 from epilens.evidence.contact_features import check_features, has_features
 from epilens.evidence.cube import blind
-from epilens.evidence.released_descriptors import which_descriptors
+from epilens.evidence.plan_match import EVIDENCE, cube_fields, plan_differences
+from epilens.evidence.seizures import described_by
 from epilens.localization.data_cautions import feature_cautions
 from epilens.methods import METHODS, Method, Training
 from epilens.networks.card import (
@@ -29,10 +31,9 @@ from epilens.networks.model import Model, model_folder, open_model, shipped_mode
 from epilens.networks.predictor import Explanation, each_seizure
 from epilens.plan import Plan
 
-EVIDENCE = ("montage", "quality", "filter", "windows", "descriptors")
-"""Fields of a plan that change the evidence."""
 FORCED = ("filter", "descriptors")
-"""Those in which a user can force other evidence than the model was trained on."""
+"""Sections in which a user can force other evidence than the model was trained on."""
+_NOT_FORCED = tuple(section for section in EVIDENCE if section not in FORCED)
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,10 @@ class ModelSource:
         """Reasons to distrust scores of this cube: evidence that the model was not trained on."""
         if self.store == "features":
             return feature_cautions(cube) if has_features(cube) else []
+        plan = self.trained_with
         others = [
-            *other_descriptors(cube, self.trained_with),
-            *differing(self.trained_with, self.plan, ("filter",)),
+            *differing(plan, cube_fields(cube, plan), FORCED),
+            *differing(plan, self.plan.fields(("filter",))),
         ]
         if not others:
             return []
@@ -232,11 +234,12 @@ def _with_plan(source: ModelSource, plan: Plan | None) -> ModelSource:
     if plan is not None and source.store == "features":
         source.plan = plan
         return source
-    if plan is None or not (differences := differing(source.plan, plan)):
+    if plan is None:
         return source
-    others = [section for section in EVIDENCE if section not in FORCED]
-    alike = len(plan.descriptors) == len(source.model.descriptors)
-    forceable = alike and not differing(source.plan, plan, others)
+    described = described_by(plan, ("descriptors",))
+    if not (differences := differing(source.plan, described)):
+        return source
+    forceable = _is_forceable(source, described)
     if source.force_descriptors and forceable:
         source.plan = plan
         return source
@@ -251,15 +254,23 @@ def check_cube(cube: xr.Dataset, source: Source) -> None:
     """A cube that was described elsewhere must look as the source's plan would have made it."""
     if source.store == "features":
         return
-    layout, others = other_layout(cube, source.plan), other_descriptors(cube, source.plan)
-    forceable = cube.sizes["descriptor"] == len(source.plan.descriptors) and not layout
-    if not others + layout or (source.force_descriptors and forceable):
+    described = cube_fields(cube, source.plan)
+    if not (differences := differing(source.plan, described)):
+        return
+    forceable = _is_forceable(source, described)
+    if source.force_descriptors and forceable:
         return
     raise ModelError(
         f"{cube.attrs.get('patient', 'cube')}: expected evidence as {source.name} was trained on, "
-        f"found: {'; '.join(others + layout)}. Describe the patient with the model's plan."
+        f"found: {'; '.join(differences)}. Describe the patient with the model's plan."
         f"{_how_to_force(source, forceable)}"
     )
+
+
+def _is_forceable(source: Source, described: Mapping[str, Any]) -> bool:
+    """Whether only filters differ, and descriptors of the same number."""
+    alike = len(described["descriptors"]) == len(source.plan.descriptors)
+    return alike and not differing(source.plan, described, _NOT_FORCED)
 
 
 def _how_to_force(source: Source, forceable: bool) -> str:
@@ -270,53 +281,9 @@ def _how_to_force(source: Source, forceable: bool) -> str:
     return " Only filters and other descriptors of the same number can be forced."
 
 
-def differing(model: Plan, other: Plan, sections: Collection[str] = EVIDENCE) -> list[str]:
-    """Differences of two plans in sections, by default all that change the evidence, as text."""
-    return [
-        _descriptors_differ(theirs, ours)
-        if field == "descriptors"
-        else f"{field} is {theirs!r}, the model's {ours!r}"
-        for field, ours, theirs in model.differences(other)
-        if field.partition(".")[0] in sections
-    ]
-
-
-def _descriptors_differ(theirs: Sequence[str], ours: Sequence[str]) -> str:
-    theirs, ours = which_descriptors(theirs), which_descriptors(ours)
-    return f"descriptors are {theirs}, the model's {ours}"
-
-
-def other_descriptors(cube: xr.Dataset, plan: Plan) -> list[str]:
-    """How a cube's descriptors, and the signal that they describe, differ from a plan's."""
-    names, band, differences = cube["descriptor"].values.tolist(), plan.filter.band, []
-    if names != list(plan.descriptors):
-        differences.append(_descriptors_differ(names, plan.descriptors))
-    if cube.attrs.get("band", band) != band:
-        differences.append(f"filter.band is {cube.attrs['band']!r}, the model's {band!r}")
-    return differences
-
-
-def other_layout(cube: xr.Dataset, plan: Plan) -> list[str]:
-    """How a cube's channels and windows differ from a plan's."""
-    windows = plan.windows
-    settings = {  # the plan's, and what a cube without the attribute has
-        "montage": (plan.montage.scheme, plan.montage.scheme),
-        "reference": (windows.reference, windows.reference),
-        "reference_gap_s": (windows.reference_gap_s, 0.0),
-    }
-    differences = [
-        f"{field} is {theirs!r}, expected {ours!r}"
-        for field, (ours, unstated) in settings.items()
-        if (theirs := cube.attrs.get(field, unstated)) != ours
-    ]
-    start, stop = cube["start_s"].values, cube["stop_s"].values
-    # Fractional rates move windows by less than a sample of the slowest recording.
-    grid = {
-        "windows.start_s": (windows.start_s, start[:, 0]),
-        "windows.length_s": (windows.length_s, (stop - start)[:, 0]),
-        "windows.stride_s": (windows.stride_s, np.diff(start, axis=1)[:, 0]),
-    }
-    for name, (ours, theirs) in grid.items():
-        if np.abs(theirs - ours).max() > 0.02:
-            differences.append(f"{name} is {theirs[0]:g}, expected {ours:g}")
-    return differences
+def differing(
+    model: Plan, described: Mapping[str, Any], sections: Collection[str] = EVIDENCE
+) -> list[str]:
+    """How evidence was described otherwise than for a model, by default in all that changes it."""
+    differences = plan_differences(model, described, sections)
+    return [difference.text("the model's") for difference in differences]

@@ -19,6 +19,7 @@ import xarray as xr
 from epilens.core.decisions import selected_threshold
 from epilens.core.errors import MethodError
 from epilens.core.extras import missing, require
+from epilens.core.memo import LastResults
 from epilens.core.provenance import digest_of, resolve
 from epilens.core.registry import Origin, Registry
 from epilens.plan import SHAFT, Plan
@@ -212,7 +213,8 @@ def evidence_counts(patients: Sequence[xr.Dataset]) -> dict[str, dict[str, int]]
 
 
 Score = TypeVar("Score")
-_scores: dict[tuple[str, str, int], Any] = {}
+_scores: LastResults[Any] = LastResults(1000)
+"""Of a patient by a method each."""
 
 
 def memoize(
@@ -230,10 +232,7 @@ def memoize(
             return score(patient)
         # Which channels and windows are valid belongs to it: a selection keeps the store's key.
         selection = (tuple(patient["channel"].values), patient["valid"].values.tobytes())
-        key = (digest, patient.attrs["key"], hash(selection))
-        if key not in _scores:
-            _scores[key] = score(patient)
-        return _scores[key]
+        return _scores.get((digest, patient.attrs["key"], *selection), lambda: score(patient))
 
     return remembered
 

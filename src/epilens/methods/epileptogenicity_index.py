@@ -11,7 +11,6 @@ which all delays refer. `docs/reference/methods.md` compares the rows.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +21,7 @@ import scipy.ndimage
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.core.memo import LastResults, array_key
 from epilens.core.provenance import digest_of
 from epilens.core.types import Floats
 from epilens.data.montage import neighbour_pairs
@@ -132,20 +132,14 @@ def lasting(ratio: Floats, step_s: float, sustained_s: float) -> Floats:
     return scipy.ndimage.median_filter(ratio, size=(1, width), mode="nearest")
 
 
-_ratios: dict[tuple[object, ...], tuple[Floats, Floats]] = {}
-_MOST_RATIOS = 16
+_ratios: LastResults[tuple[Floats, Floats]] = LastResults(16)
 
 
 def remembered_ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:
     """`energy_ratio` of the last signals: a seizure is asked for with others, alone and drawn."""
-    content = hashlib.blake2b(np.ascontiguousarray(piece.x).tobytes()).hexdigest()
-    facts = (piece.x.shape, piece.x.dtype, piece.fs, piece.start_s, piece.mains_hz)
-    key = (content, *facts, plan.model_dump_json(), digest_of(settings))
-    if key not in _ratios:
-        while len(_ratios) >= _MOST_RATIOS:
-            _ratios.pop(next(iter(_ratios)))
-        _ratios[key] = energy_ratio(piece, plan, settings)
-    return _ratios[key]
+    facts = (piece.fs, piece.start_s, piece.mains_hz)
+    key = (*array_key(piece.x), *facts, plan.model_dump_json(), digest_of(settings))
+    return _ratios.get(key, lambda: energy_ratio(piece, plan, settings))
 
 
 def index_ratio(piece: Piece, plan: IndexPlan, settings: Index) -> tuple[Floats, Floats]:

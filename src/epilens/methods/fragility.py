@@ -8,7 +8,6 @@ is raised until it is.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from epilens.core.memo import LastResults, array_key
 from epilens.evidence.signals import each_signal
 from epilens.methods import Method, Scorer, Training, memoize, seen_channels
 from epilens.methods.plain import as_ranks, joined_seizures
@@ -123,21 +123,15 @@ def fragility_map(
     return out, radius
 
 
-_maps: dict[tuple[str, float, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-_MOST_MAPS = 16
+_maps: LastResults[tuple[NDArray[np.float64], NDArray[np.float64]]] = LastResults(16)
 
 
 def remembered_map(
     x: NDArray[np.floating], fs: float, plan: FragilityPlan
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """`fragility_map` of the last signals: a seizure is asked for with others, alone and drawn."""
-    content = hashlib.blake2b(np.ascontiguousarray(x).tobytes()).hexdigest()
-    key = (f"{content} {x.shape} {x.dtype}", fs, plan.model_dump_json())
-    if key not in _maps:
-        while len(_maps) >= _MOST_MAPS:
-            _maps.pop(next(iter(_maps)))
-        _maps[key] = fragility_map(x, fs, plan)
-    return _maps[key]
+    key = (*array_key(x), fs, plan.model_dump_json())
+    return _maps.get(key, lambda: fragility_map(x, fs, plan))
 
 
 def fragility(

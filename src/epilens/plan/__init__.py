@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -231,11 +232,17 @@ class Plan(Section):
 
     def differences(self, other: Plan) -> list[tuple[str, Any, Any]]:
         """Fields in which two plans differ: name, own value, other value."""
-        names = dict.fromkeys((*dict(self), *dict(other)))
-        mine, theirs = (_leaves({n: plan.values(n) for n in names}) for plan in (self, other))
-        # A gap before the reference is written only if there is one.
-        values = {key: (mine.get(key, 0.0), theirs.get(key, 0.0)) for key in mine | theirs}
-        return [(key, own, other) for key, (own, other) in values.items() if own != other]
+        names = tuple(dict.fromkeys((*dict(self), *dict(other))))
+        theirs = other.fields(names)
+        return [
+            (field, value, theirs[field])
+            for field, value in self.fields(names).items()
+            if value != theirs[field]
+        ]
+
+    def fields(self, names: Iterable[str]) -> dict[str, Any]:
+        """Fields of some sections as plain values by name: `windows.start_s`, `descriptors`, …."""
+        return _leaves((name, self.section(name)) for name in names)
 
     @property
     def digest(self) -> str:
@@ -250,11 +257,14 @@ def shipped_plans() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda p: p.stem)}
 
 
-def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def _leaves(tree: Iterable[tuple[str, Any]], prefix: str = "") -> dict[str, Any]:
     leaves: dict[str, Any] = {}
-    for key, value in tree.items():
+    for key, value in tree:
         name = f"{prefix}{key}"
-        leaves |= _leaves(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        if isinstance(value, Section):
+            leaves |= _leaves(value, f"{name}.")
+        else:
+            leaves[name] = list(value) if isinstance(value, tuple) else value
     return leaves
 
 

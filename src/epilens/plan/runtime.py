@@ -21,7 +21,7 @@ class Runtime:
     only : names
         Methods to run; none: the plan's.
     tick : function of (note, steps)
-        Told of every cell that is done.
+        Called for every cell that is done.
 
     Examples
     --------
