@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from epilens.io.atomic import (
     write_new,
     write_together,
 )
+from epilens.io.locks import LockedError, lock_path
 from epilens.io.outputs import MARKER, claim_output, first_corrupt, locked_output, replace_folder
 from epilens.plan import Plan
 
@@ -456,6 +459,24 @@ def test_a_kill_between_two_renames_of_folders_loses_neither(tmp_path):
     with pytest.raises(OSError, match="full"), replace_folder(tmp_path / "out", "a test"):
         raise OSError("full")
     assert (tmp_path / "out" / "inner" / "result.txt").read_text() == "old"
+
+
+def test_a_folder_that_a_thread_is_renaming_is_not_checked_by_another(precious):
+    """What a folder contains between two renames says nothing: only the lock is reported."""
+    with lock_path(precious), ThreadPoolExecutor(1) as pool:
+        error = pool.submit(fill, precious).exception()
+    assert isinstance(error, LockedError)
+
+
+def test_threads_that_replace_one_folder_meet_only_its_lock(tmp_path):
+    def replace_often(number: int) -> None:
+        for _ in range(20):
+            with suppress(LockedError):
+                fill(tmp_path / "out", str(number))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(replace_often, range(6)))
+    assert first_corrupt(tmp_path / "out") == ""
 
 
 def test_a_folder_of_ours_without_a_list_of_its_files_is_not_replaced(tmp_path):

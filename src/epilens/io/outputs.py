@@ -152,13 +152,13 @@ def replace_folder(
 
     sealed : the marker contains a SHA-256 of every file, so that `first_corrupt` detects changes.
     """
+    check_local_path(path)
     path = Path(path)
-    check_folder(path, kind, recognise_globs)
     hidden, old = _hidden_name(path, PARTIAL), _hidden_name(path, OLD)
-    with lock_path(path):
+    with lock_path(path):  # before anything is checked: somebody may be renaming the folders
+        _check_removable(path, kind, recognise_globs, listed=True)
         for leftover in (hidden, old):
             _check_removable(leftover, kind)
-        _check_removable(path, kind, recognise_globs, listed=True)
         _restore(path, old)
         for leftover in (hidden, old):
             shutil.rmtree(leftover, ignore_errors=True)
