@@ -192,9 +192,13 @@ def _evidence(
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
     analysed = analysis_settings(cube, source.plan)
-    if source.store == "features" and has_features(whole) and features_shown(whole).any():
+    if (
+        source.store == "features"
+        and has_features(method_input)
+        and features_shown(method_input).any()
+    ):
         rows = loaded.rows if loaded.recordings else None
-        analysed |= {"scores_from": feature_settings(whole, rows)}
+        analysed |= {"scores_from": feature_settings(method_input, rows)}
     dropped, quality = _channels_left_out(loaded.rows, channels)
     shown = cube["valid"].any("window").values
     return Evidence(
