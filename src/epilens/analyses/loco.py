@@ -105,8 +105,8 @@ def claim(frame: pd.DataFrame, comparisons: Comparisons) -> Verdict:
         "CDEL has the highest Macro-F1 on average over held-out centers (0.6163) and in the worst "
         "one (0.5773)",
         f"highest are {highest} of {frame['method'].nunique()} methods of the paper; CDEL has "
-        f"{own[0]:.4f} and {own[1]:.4f}; over all patients {in_words(everywhere)}; in its worst center "
-        f"{in_words(worst)}",
+        f"{own[0]:.4f} and {own[1]:.4f}; over all patients {in_words(everywhere)}; in its worst "
+        f"center {in_words(worst)}",
     )
 
 

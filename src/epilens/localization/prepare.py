@@ -192,13 +192,9 @@ def _evidence(
     _check_ictal(cube, source, request.model is None)
     channels, seizures = (cube[axis].values.tolist() for axis in ("channel", "seizure"))
     analysed = analysis_settings(cube, source.plan)
-    if (
-        source.store == "features"
-        and has_features(method_input)
-        and features_shown(method_input).any()
-    ):
+    if source.store == "features" and has_features(described) and features_shown(described).any():
         rows = loaded.rows if loaded.recordings else None
-        analysed |= {"scores_from": feature_settings(method_input, rows)}
+        analysed |= {"scores_from": feature_settings(described, rows)}
     dropped, quality = _channels_left_out(loaded.rows, channels)
     shown = cube["valid"].any("window").values
     return Evidence(
