@@ -62,9 +62,7 @@ def test_a_flipped_bit_of_an_array_is_refused_with_the_file_s_name(tmp_path):
     assert first_corrupt_chunk(path) == ""
     flip(path, offset_of(path, "x/0.0.0.0") + 1000)
     assert first_corrupt_chunk(path) == "x/0.0.0.0 is not as it was written"
-    message = (
-        r"sub-01\.zarr\.zip: expected an intact store, found a damaged one \(x/0\.0\.0\.0"
-    )
+    message = r"sub-01\.zarr\.zip: expected an intact store, found a damaged one \(x/0\.0\.0\.0"
     with pytest.raises(CubeError, match=message):
         open_cube(path)
 
