@@ -261,14 +261,16 @@ def _key(inputs: RunInputs, ranker: Ranker, files: Iterable[TraceFile]) -> str:
     return digest_of(
         {
             "inputs": inputs.to_json(),
-            "files": sorted({stamp for file in files for stamp in _stamps(file, inputs.patient)}),
+            "files": sorted(
+                {stamp for file in files for stamp in file_stamps(file, inputs.patient)}
+            ),
             "model": model.read_text(encoding="utf-8") if model else "",
             "code": code_digest("epilens.localization.result"),
         }
     )
 
 
-def _stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
+def file_stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
     """Return name, size and time of a recording's files and of all sidecars that may apply."""
     if file.tree is not None:
         below = (file.tree.root / patient).rglob("*")
