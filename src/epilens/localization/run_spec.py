@@ -27,6 +27,7 @@ from epilens.core.redaction import hide_paths
 from epilens.data.channels.user_choices import Exclusions, with_reasons
 from epilens.data.discovery import Case, TraceFile
 from epilens.data.onsets.onset import Onset
+from epilens.data.readers.formats import files_of
 from epilens.io.documents import Document
 from epilens.io.safe_read import check_regular, read_bytes
 from epilens.localization import DEFAULT, FALLBACK, Request
@@ -277,8 +278,7 @@ def file_stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
         paths = [*below, *file.tree.root.glob("*")]
     else:
         assert file.path is not None
-        # BrainVision has three files of one name; tables may be next to them.
-        stem = file.path.name.partition(".")[0]
-        paths = [path for path in file.path.parent.iterdir() if path.name.startswith(stem)]
+        is_folder = file.path.is_dir()
+        paths = [*file.path.rglob("*")] if is_folder else files_of(file.path)
     stats = [(path.name, path.stat()) for path in paths if path.is_file()]
     return {(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats}
