@@ -19,7 +19,7 @@ from epilens.localization.certainty import (
     top_share,
 )
 from epilens.report.patient.localize import localize
-from epilens.testing import make_cube
+from epilens.testing import make_cube, make_patient, make_recording
 
 
 @given(st.integers(2, 5), st.integers(3, 8), st.integers(0, 99))
@@ -73,6 +73,28 @@ def test_one_seizure_and_few_contacts_are_told():
     assert "seizures disagree" in " ".join(
         c.text for c in cautions_of(make_cube(seizures=2, fs=128.0), [], 0.1)
     )
+
+
+def test_excluded_channels_are_counted_by_reason():
+    part = make_recording(fs=128.0, channels=[f"A{i}" for i in range(1, 12)])
+    out = {"A1": "artifact", "A2": "artifact", "A3": "disconnected"}
+    found = localize([part], "line-length-change", exclude=out)
+    texts = [caution.text for caution in found.certainty.cautions]
+    (text,) = [text for text in texts if "channels are excluded" in text]
+    reasons = dict(found.dropped)
+    assert text == (
+        f"3 channels are excluded: 2 ({reasons['A1']}), 1 ({reasons['A3']}). Check that no usable "
+        "contact is among them."
+    )
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_only_a_recorded_patient_may_be_one_of_the_public_training_data(simulated):
+    patient = make_patient(fs=512.0, channels=12)
+    patient.attrs["simulated"] = simulated
+    found = localize(patient, "recorded", compare=["line-length-change"])
+    texts = " ".join(caution.text for caution in found.certainty.cautions)
+    assert ("If this is a patient of OpenNeuro ds003029" in texts) != simulated
 
 
 def test_a_file_that_was_cut_off_is_told(tmp_path):

@@ -73,6 +73,7 @@ def test_the_figure_shows_every_patient_and_every_metric(folder, tmp_path):
         [line.get_ydata() for line in patients.lines if len(line.get_ydata()) > 2]
     )
     assert sorted(drawn) == pytest.approx(sorted(compared.differences["macro_f1"]))
+    assert all(float(place).is_integer() for place in patients.get_xticks())
     path = save_figure(compared, tmp_path / "compared.png")
     assert matplotlib.image.imread(path).std() > 0.01
     save_figure(compared, path)  # our own may be replaced

@@ -111,15 +111,24 @@ def test_each_figure_has_a_heading_of_its_own(made):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_fits_the_screen_and_shows_its_numbers(made, browser, width):
+def test_the_page_fits_the_screen_and_its_tables_scroll_on_a_phone(made, browser, width):
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(made.resolve().as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     outside = page.evaluate(
         "[...document.querySelectorAll('td > span')].filter(e => e.offsetParent)"
-        ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth)"
+        ".filter(e => getComputedStyle(e.closest('table')).overflowX !== 'auto').length"
     )
     assert outside == 0
+    at = page.evaluate(
+        "[...document.querySelectorAll('table')].filter(e => e.offsetParent).map(e => {"
+        "  e.scrollLeft = 1e4;"
+        "  const left = (part) => part.getBoundingClientRect().left;"
+        "  return left(e.querySelector('td')) - left(e);"
+        "})"
+    )
+    assert max(map(abs, at)) < 1  # the names stay while the numbers move
     heights = page.evaluate("[...document.querySelectorAll('figure img')].map(e => e.height)")
     assert min(heights) >= 200  # three panels side by side would be 80 on a phone
 

@@ -137,8 +137,7 @@ def _lead(results: RunResults) -> str:
     return (
         f"This page compares {len(results.run.methods)} methods on {len(patients)} {kind} of "
         f"{centers} {'center' if centers == 1 else 'centers'}. It has {len(results.results)} "
-        f"tables and {figures} figures of the paper and beyond. The paper's values are in "
-        "colour where the paper has them."
+        f"tables and {figures} figures of the paper and beyond."
     )
 
 
@@ -267,8 +266,8 @@ _PAGE = """<!doctype html>
 <p class="lead">{{LEAD}}</p>
 <div class="caveats">{{CAVEATS}}</div>
 <div class="tally">{{TALLY}}</div>
-<p>Brown numbers are the values of <a href="{{PAPER}}" rel="noreferrer">the paper</a> (80 patients
-of four centers). ▲ marks the best value of a column.
+<p>Coloured numbers are the values of <a href="{{PAPER}}" rel="noreferrer">the paper</a> where it
+has them (80 patients of four centers). ▲ marks the best value of a column.
 <a href="#glossary">What the words mean</a></p>
 <dl class="facts">{{FACTS}}</dl>
 <nav aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>{{LINKS}}</ul></nav>
