@@ -176,6 +176,15 @@ def test_a_group_of_nobody_is_refused(tmp_path):
         summarise(claim_output(tmp_path / "out", KIND))
 
 
+def test_patients_that_differ_in_case_alone_are_refused_before_anything_is_written(tiny, tmp_path):
+    root = tmp_path / "data"
+    shutil.copytree(tiny / "south", root)
+    (root / "sub-s01").mkdir()
+    with pytest.raises(DataError, match="sub-s01: expected a name that differs"):
+        localize_all(root, choose_ranker(None, METHOD), Runtime(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_verb_says_what_is_wrong_before_it_begins(dataset, tiny, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(EpilensError, match="Did you mean 'group'"):

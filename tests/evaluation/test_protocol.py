@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from epilens.compute import jobs
-from epilens.core.errors import CubeError, LedgerError, PlanError
+from epilens.core.errors import CubeError, DataError, LedgerError, PlanError
 from epilens.core.progress import Progress
 from epilens.evaluation import execution
 from epilens.evaluation.ledger import fuse, read_ledger
@@ -142,6 +142,13 @@ def test_the_folds_of_a_training_free_row_go_to_one_process(cohort, tmp_path, mo
     assert sizes.count(("line-length-change", folds)) == 1
     assert sizes.count(("random", 1)) == folds * len(PLAN.seeds)
     assert len(sizes) == 1 + folds * len(PLAN.seeds)
+
+
+def test_a_plan_does_not_share_the_folder_of_one_with_other_capitals(cohort, tmp_path):
+    (tmp_path / PLAN.name.upper()).mkdir()
+    with pytest.raises(DataError, match=f"{PLAN.name}: expected a name that differs"):
+        run(PLAN, cohort, Runtime(out=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == [PLAN.name.upper()]
 
 
 def test_a_changed_cohort_is_refused(tmp_path):

@@ -209,6 +209,28 @@ def test_two_datasets_with_the_same_patient_are_refused(tiny, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def in_lower_case(dataset, copy):
+    """A copy of a dataset whose names of patients are in lower case."""
+    shutil.copytree(dataset, copy)
+    for path in sorted(copy.rglob("*sub-*"), reverse=True):
+        path.rename(path.with_name(path.name.replace("sub-W", "sub-w")))
+    for path in [*copy.rglob("*.tsv"), *copy.rglob("*.v*")]:
+        path.write_text(path.read_text(encoding="utf-8").replace("sub-W", "sub-w"))
+    return copy
+
+
+def test_patients_that_differ_in_case_alone_are_refused_before_anything_is_written(tiny, tmp_path):
+    """On macOS and Windows, one cube would overwrite the other."""
+    west, lower = tiny / "west", in_lower_case(tiny / "west", tmp_path / "lower")
+    out = tmp_path / "cubes"
+    with pytest.raises(DataError, match=r"sub-w01: expected a name .* found 'sub-W01'"):
+        describe_cohort([read_bids(west), read_bids(lower)], out, Plan())
+    assert not out.exists()
+    describe_cohort([read_bids(west)], out, Plan())
+    with pytest.raises(DataError, match=r"sub-w01: expected a name .* found 'sub-W01'"):
+        describe_cohort([read_bids(lower)], out, Plan())
+
+
 def test_a_second_dataset_joins_the_folder(tiny, tmp_path):
     describe_cohort([read_bids(tiny / "west")], tmp_path, Plan())
     summary = describe_cohort([read_bids(tiny / "south")], tmp_path, Plan())

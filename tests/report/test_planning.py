@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import openpyxl
 import pytest
 from localized_patients import HOSTILE, hostile, usual
 
+from epilens.core.errors import DataError
 from epilens.data.electrodes.positions import read_electrodes
 from epilens.report.patient.derivative import remove_results, write_derivative
 from epilens.report.patient.planning import planning_files, slicer_markups, workbook
@@ -83,3 +85,11 @@ def test_files_of_an_earlier_result_are_removed(folder):
     assert len(list(folder.iterdir())) == 4
     remove_results("sub-Usual", out)
     assert list(folder.iterdir()) == []
+
+
+def test_the_page_of_a_patient_with_other_capitals_is_not_overwritten(tmp_path):
+    localized = usual()
+    write_derivative(localized, tmp_path)
+    other = replace(localized, patient=localized.patient.upper())
+    with pytest.raises(DataError, match="expected a name that differs"):
+        write_derivative(other, tmp_path)

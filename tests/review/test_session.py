@@ -33,6 +33,14 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path, tiny):
         open_session(cases_of([tiny]), tmp_path)
 
 
+def test_a_patient_does_not_share_the_folder_of_one_with_other_capitals(tmp_path, tiny):
+    cases = cases_of([tiny])
+    out = open_session(cases, tmp_path / "out").out
+    (out / cases[0].code.lower()).mkdir()
+    with pytest.raises(EpilensError, match=f"{cases[0].code}: expected a name that differs"):
+        open_session(cases, out)
+
+
 def test_the_index_lists_patients_and_recordings(tmp_path, tiny):
     session = open_session(cases_of([tiny]), tmp_path / "out")
     with make_review(session) as server:

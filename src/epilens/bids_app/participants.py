@@ -27,6 +27,7 @@ from epilens.data.user_files import natural
 from epilens.io.atomic import json_text, load_json, write_atomically
 from epilens.io.delimited import to_tsv
 from epilens.io.locks import lock_path
+from epilens.io.outputs import check_distinct_names, folder_names
 from epilens.localization import DEFAULT
 from epilens.localization.run_spec import (
     PatientFacts,
@@ -169,6 +170,8 @@ def localize_all(
     tree = BidsTree(_dataset(root).resolve())
     patients = patients_of(tree, labels)
     out = Path(runtime.out).resolve()
+    # One that is in participants.tsv alone gets no files.
+    check_distinct_names((name for name in patients if name in tree.folders), folder_names(out))
     write_dataset_files(out)
     _check_kept(keep, patients)
     kept = tuple(keep)

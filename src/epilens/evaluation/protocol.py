@@ -31,7 +31,7 @@ from epilens.evaluation.splits import (
     stratified_folds,
 )
 from epilens.evidence.files import Cohort, key_of, store_path
-from epilens.io.outputs import locked_output
+from epilens.io.outputs import check_distinct_names, folder_names, locked_output
 from epilens.io.remote import download, local_files, writable
 from epilens.io.urls import join
 from epilens.methods import METHODS, Method, all_parts, stores_of
@@ -97,6 +97,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     check_cubes(plan, cohort, stores_of(trained_parts(methods)))
     patients = labelled(cohort)
     split = make_split(plan, patients.centers)
+    check_distinct_names([plan.name], folder_names(runtime.out))
     out = join(runtime.out, plan.name)
     with writable(out) as local, locked_output(local, KIND, RECOGNISE_GLOBS) as folder:
         run_folder = Run(folder)

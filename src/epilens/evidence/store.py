@@ -40,7 +40,7 @@ from epilens.evidence.traces import TRACES
 from epilens.evidence.zip_store import attributes_of, first_corrupt_chunk, is_own_store, save_store
 from epilens.io.atomic import load_json, write_atomically
 from epilens.io.delimited import plain, to_tsv
-from epilens.io.outputs import locked_output
+from epilens.io.outputs import check_distinct_names, locked_output
 from epilens.plan import Plan
 
 STORES = {store.name: store for store in (CUBE, CONTACT_FEATURES, TRACES, SIGNALS)}
@@ -254,6 +254,7 @@ def _summary(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_names(patients: Sequence[Patient], out: Path) -> None:
     cubes = cubes_in(out)
+    check_distinct_names(dict.fromkeys(patient.name for patient in patients), cubes)
     centers: dict[str, str] = {}
     for patient in patients:
         name = patient.name

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
@@ -87,6 +87,28 @@ def check_folder(path: str | Path, kind: str, recognise_globs: Sequence[str] = (
             f"{path}: expected a new or empty folder, or one with {kind} of EpiLENS, found "
             f"{content}. Nothing is written there: give another folder."
         )
+
+
+def check_distinct_names(names: Iterable[str], existing: Iterable[str] = ()) -> None:
+    """Refuse names of files or folders that macOS and Windows would store as one.
+
+    existing : names that are there already; only their conflicts with `names` are refused.
+    """
+    spelling = {name.casefold(): name for name in existing}
+    for name in names:
+        other = spelling.setdefault(name.casefold(), name)
+        if other != name:
+            raise DataError(
+                f"{name}: expected a name that differs from others in more than upper and lower "
+                f"case, found {other!r}. Some systems store both in one place: rename one of them, "
+                "or give another output folder."
+            )
+
+
+def folder_names(path: str | Path) -> list[str]:
+    """Names of the folders in a folder; none where it does not exist."""
+    path = Path(path)
+    return [child.name for child in path.iterdir() if child.is_dir()] if path.is_dir() else []
 
 
 def is_output(path: str | Path, kind: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from epilens.core.errors import DataError
 from epilens.data.discovery import Case, TraceFile
-from epilens.io.outputs import claim_output
+from epilens.io.outputs import check_distinct_names, claim_output, folder_names
 from epilens.localization.run_spec import PatientFacts
 from epilens.review.errors import NotFoundError
 
@@ -76,4 +76,5 @@ def open_session(
             f"review: expected one patient for --electrodes and --resected, found {len(cases)}. "
             "Review this patient alone, or put the tables into the dataset."
         )
+    check_distinct_names((case.code for case in cases), folder_names(out))
     return Session(tuple(cases), claim_output(out, KIND).resolve(), tuple(models), facts, blind)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import epilens
 from epilens.io.atomic import load_json, write_together
 from epilens.io.delimited import to_tsv
-from epilens.io.outputs import locked_output
+from epilens.io.outputs import check_distinct_names, folder_names, locked_output
 from epilens.report.patient.bids_text import DISCLAIMER, as_json, cell
 from epilens.report.patient.planning import planning_files, planning_folder
 
@@ -40,6 +40,7 @@ def write_derivative(
         files[name] = page.encode()
     files |= planning_files(localized)
     with locked_output(out, KIND, wait_s=60):
+        check_distinct_names([localized.patient], folder_names(out))
         write_together(out, files)
         _remove_planning(localized.patient, out, keep=files)
     return out / table
