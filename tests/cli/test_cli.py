@@ -209,6 +209,10 @@ def test_the_demo_simulates_describes_and_shows_a_picture(tmp_path, monkeypatch,
     assert all(name in told.out for name in ("prq", "bcr", "cdel"))
     picture = (tmp_path / "demo" / "evidence.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+    pages = [path.read_text() for path in (tmp_path / "demo" / "localized").glob("sub-*.html")]
+    for which in ("median", "worst"):
+        text = f"This is the {which} held-out patient by AUROC of"
+        assert sum(text in page for page in pages) == 1
 
 
 @pytest.fixture(scope="module")
