@@ -14,7 +14,8 @@ from epilens.cli import app
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-USERS = [page for page in PAGES if "developer" not in page.relative_to(DOCS).parts]
+FOR_DEVELOPERS = {"developer", "parity.md"}
+USERS = [page for page in PAGES if not FOR_DEVELOPERS & set(page.relative_to(DOCS).parts)]
 SHOWN = [
     (page, alternative, (page.parent / path).resolve())
     for page in [*PAGES, ROOT / "README.md"]
