@@ -36,7 +36,7 @@ def claim(frame: pd.DataFrame) -> str:
     first = frame.iloc[0]
     return (
         f"Beyond the paper. {frame['cells'].sum()} cells took {_duration(frame['minutes'].sum())} "
-        f"of processor time, {first['share']:.0%} of them for {first['title']}."
+        f"of processor time, {100 * first['share']:.0f} % of them for {first['title']}."
     )
 
 

@@ -74,7 +74,8 @@ def _cell(value: Any, spec: str, contains: str = "value", exact: bool = False) -
         return visible(heading(value) if contains == "metric" else value)
     if float(value).is_integer() and pd.api.types.is_integer_dtype(type(value)):
         return str(value)
-    return _half_up(float(value), spec) if exact else format(value, spec)
+    text = _half_up(float(value), spec) if exact else format(value, spec)
+    return text.replace("%", " %")
 
 
 def _half_up(value: float, spec: str) -> str:
