@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from patients_to_run import review_with_runs
+from patients_to_run import METHOD, case, plain_files, review_with_runs
 
+from epilens.data.discovery import cases_of
+from epilens.review.mark_store import MarkStore
+from epilens.review.service import Service
+from epilens.review.session import open_session
 from epilens.review.start import make_review
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -95,3 +99,20 @@ def test_the_clock_agrees_with_the_seconds_next_to_it(read, seconds, clock):
     page = read("IJ")
     script = "async (s) => (await import('./static/trace_state.js')).clock(s)"
     assert page.evaluate(script, seconds) == clock
+
+
+def test_the_table_of_runs_claims_no_onset_for_a_recording_without_one(browser, tmp_path):
+    session = open_session(cases_of([plain_files()], "P1"), tmp_path)
+    service = Service(session, MarkStore(session))
+    marked, unmarked = case().files
+    files = {marked.name: {"onsets": [{"onset_s": 40.0}]}}
+    service.mark_store.write("sub-P1", {"files": files}, 0)
+    service.runs("sub-P1").begin(service.run_spec("sub-P1", METHOD).inputs)
+    with make_review(session) as server:
+        page = browser.new_page()
+        page.goto(f"{server.url}patient?case=sub-P1")
+        page.wait_for_selector("html[data-ready]", timeout=WAIT_MS)
+        assert f"{unmarked.shown}: no onset: will be skipped" in page.inner_text("#onsets")
+        cell = page.inner_text('#runs td[data-title="Onsets"]')
+        page.close()
+    assert f"{unmarked.shown}: not marked (the annotated onset is used, if any)" in cell
