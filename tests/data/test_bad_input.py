@@ -250,7 +250,7 @@ def test_the_command_line_suggests_a_plan_key(tmp_path):
 def test_the_command_line_names_tables_that_are_not_there(tmp_path):
     write_tree(tmp_path, kind=None)
     done = epilens("cohort", tmp_path, "--onsets", tmp_path / "none.tsv")
-    assert_one_clear_line(done, "none.tsv: expected a TSV, found nothing")
+    assert_one_clear_line(done, "none.tsv: expected a table, found nothing")
 
 
 def test_the_command_line_shows_what_was_left_out_and_goes_on(tmp_path):

@@ -521,6 +521,21 @@ def test_two_given_onsets_of_one_seizure_are_refused(tmp_path):
         read_onsets(path)
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_an_onset_table_may_be_separated_by_commas_or_semicolons(tmp_path, separator):
+    rows = [
+        ("patient", "run", "onset_s", "type"),
+        ("01", "01", "33.25", '"a'),
+        ("02", "3", "7", ""),
+    ]
+    if separator != "\t":
+        rows[1] = ("01", "01", "33.25", f'"a{separator}b"')
+    path = tmp_path / "onsets.csv"
+    path.write_text("\n".join(separator.join(row) for row in rows))
+    onsets = {key: onset.onset_s for key, onset in read_onsets(path).items()}
+    assert onsets == {("sub-01", "1"): 33.25, ("sub-02", "3"): 7.0}
+
+
 def test_an_onset_table_without_its_columns_is_refused(tmp_path):
     path = write_tsv(tmp_path / "o.tsv", [{"patient": "01", "seconds": 3}])
     with pytest.raises(DataError, match=r"Add onset_s, run\."):
@@ -528,7 +543,7 @@ def test_an_onset_table_without_its_columns_is_refused(tmp_path):
 
 
 def test_an_onset_table_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"o\.tsv: expected a TSV, found nothing"):
+    with pytest.raises(DataError, match=r"o\.tsv: expected a table, found nothing"):
         read_onsets(tmp_path / "o.tsv")
 
 

@@ -283,6 +283,13 @@ def test_a_folder_that_may_not_be_written_is_told(name, reason):
         assert as_nobody(said) == (told if reason else "nothing")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a system without /proc")
+@pytest.mark.parametrize("write", [check_writable, lambda path: lock_path(path).__enter__()])
+def test_a_folder_that_refuses_files_whatever_its_permissions_is_reported(write):
+    with pytest.raises(StorageError, match=r"^/proc/xx: expected a place that can be written"):
+        write(Path("/proc/xx"))
+
+
 def test_who_computes_long_asks_first_whether_it_can_write(finished, precious, capsys, monkeypatch):
     def compute(*_):
         raise AssertionError("computed before it was known whether it can be written")

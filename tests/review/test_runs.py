@@ -345,8 +345,8 @@ def test_what_was_asked_otherwise_in_words():
     assert describe_differences(old, new, {"a": "seizure.edf"}) == [
         "ranked by N, before by M",
         "seizure.edf: onset 41.500 s, before 40.000 s",
-        "b: onset not used, before as in the file",
-        "c: onset as in the file, before not used",
+        "b: onset not used, before not marked",
+        "c: onset not marked, before not used",
         "A2 is excluded",
         "A1 is no longer excluded",
     ]

@@ -103,7 +103,7 @@ LabelFile = Annotated[
     Path | None, option("CSV file with the columns patient, channel, is_ez.", "--labels")
 ]
 OnsetFile = Annotated[
-    Path | None, option("TSV file with the columns patient, run, onset_s.", "--onsets")
+    Path | None, option("TSV or CSV file with the columns patient, run, onset_s.", "--onsets")
 ]
 Json = Annotated[bool, option("Print JSON instead of tables.", "--json")]
 Jobs = Annotated[int, option("Number of parallel processes.", min=1)]

@@ -223,16 +223,13 @@ def is_hidden(path: Path) -> bool:
     return False
 
 
-def read_user_table(
-    path: Path, kind: str, columns: tuple[str, ...], sep: str = "\t"
-) -> pd.DataFrame:
-    """Read a user's table of onsets or labels, which must have these columns."""
+def read_user_table(path: Path, kind: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Read a user's TSV or CSV of onsets or labels, which must have these columns."""
     if is_hidden(path) or not path.exists():
-        form = "CSV" if sep == "," else "TSV"
         raise DataError(
-            f"{kind}s {path}: expected a {form}, found nothing. Check the path.", code=kind
+            f"{kind}s {path}: expected a table, found nothing. Check the path.", code=kind
         )
-    table = read_table(path, sep)
+    table = read_table(path, sep=None)
     if missing := set(columns) - set(table.columns):
         raise DataError(
             f"{kind}s {path}: expected columns {', '.join(columns)}, found "

@@ -76,9 +76,13 @@ def _uncompressed(content: bytes, who: str) -> bytes:
     return unpacked
 
 
-def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
-    """Read a table: cells as stripped text, `n/a` as empty text, column names in lower case."""
+def read_table(path: Path, sep: str | None = "\t") -> pd.DataFrame:
+    """Read a table: cells as stripped text, `n/a` as empty text, column names in lower case.
+
+    sep : separator of cells; None: tab, semicolon or comma, whichever the header has.
+    """
     text = read_text(path)
+    sep = sep or _separator(text)
     # Only a table whose header is quoted has quotes that are not part of the cells.
     quoted = sep != "\t" or text.lstrip().startswith('"')
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
@@ -111,6 +115,12 @@ def read_table(path: Path, sep: str = "\t") -> pd.DataFrame:
             )
     frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
     return frame.mask(frame.map(str.lower).isin(_MISSING), "")
+
+
+def _separator(text: str) -> str:
+    """Tab, semicolon or comma: the first of them that the header has."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    return next((mark for mark in "\t;," if mark in header), "\t")
 
 
 def _without_empty_ends(rows: list[list[str]]) -> list[list[str]]:

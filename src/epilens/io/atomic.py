@@ -10,15 +10,16 @@ import errno
 import json
 import os
 import secrets
+import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from epilens.core.console import say
-from epilens.core.errors import DataError, StorageError
+from epilens.core.errors import DataError
 from epilens.io.locks import RENAMES_OPEN_FILES, remove_and_close, remove_unlocked, try_lock
-from epilens.io.os_errors import as_storage_error, explain_os_error
+from epilens.io.os_errors import as_storage_error, not_writable_error
 from epilens.io.safe_read import MOST_BYTES, is_plain_path, read_bytes
 from epilens.io.urls import check_local_path
 
@@ -78,6 +79,12 @@ def check_writable(folder: Path) -> None:
         code = errno.EROFS if _is_read_only(nearest) else errno.EACCES
     if code:
         raise not_writable_error(folder, OSError(code, os.strerror(code)))
+    try:
+        # Some folders, such as /proc, refuse files that their permissions allow.
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise not_writable_error(folder, error) from None
 
 
 def _is_read_only(folder: Path) -> bool:
@@ -290,12 +297,3 @@ def fsync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def not_writable_error(path: Path, error: OSError) -> StorageError:
-    """Return the error for a path that cannot be written."""
-    return StorageError(
-        explain_os_error(error, path)
-        or f"{path}: expected a place that can be written, found: {error.strerror}. Give another "
-        "path."
-    )

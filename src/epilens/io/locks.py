@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from epilens.core.errors import StorageError
-from epilens.io.os_errors import as_storage_error
+from epilens.io.os_errors import not_writable_error
 
 try:
     import fcntl
@@ -98,9 +98,11 @@ def _acquire(file: Path, path: Path, wait_s: float) -> int:
 
 def _open_locked(file: Path, path: Path) -> int | None:
     """The open lock file; None if somebody else has locked or just removed it."""
-    with as_storage_error(path):
+    try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise not_writable_error(path, error) from None
     if not try_lock(handle, file):
         os.close(handle)
         return None

@@ -63,3 +63,12 @@ def as_storage_error(who: str | Path) -> Generator[None]:
         if explanation is None:
             raise
         raise StorageError(explanation) from error
+
+
+def not_writable_error(path: Path, error: OSError) -> StorageError:
+    """Return the error for a path that cannot be written."""
+    return StorageError(
+        explain_os_error(error, path)
+        or f"{path}: expected a place that can be written, found: {error.strerror}. Give another "
+        "path."
+    )

@@ -28,11 +28,10 @@ from epilens.io.atomic import (
     fsync_folder,
     fsync_tree,
     load_json,
-    not_writable_error,
     write_atomically,
 )
 from epilens.io.locks import lock_folder, lock_path, remove_unlocked
-from epilens.io.os_errors import as_storage_error
+from epilens.io.os_errors import as_storage_error, not_writable_error
 from epilens.io.urls import check_local_path
 
 MARKER = ".epilens"

@@ -24,9 +24,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from epilens.core.errors import StorageError
-from epilens.io.atomic import load_json, not_writable_error, write_atomically
+from epilens.io.atomic import load_json, write_atomically
 from epilens.io.locks import lock_path
 from epilens.io.object_store import ObjectStore, StoredObject
+from epilens.io.os_errors import not_writable_error
 from epilens.io.outputs import MARKER, is_leftover
 from epilens.io.urls import alias
 

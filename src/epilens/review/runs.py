@@ -217,4 +217,4 @@ def describe_differences(old: RunInputs, new: RunInputs, titles: Mapping[str, st
 
 
 def _times(onsets: Sequence[Onset]) -> str:
-    return ", ".join(f"{onset.onset_s:.3f} s" for onset in onsets) or "as in the file"
+    return ", ".join(f"{onset.onset_s:.3f} s" for onset in onsets) or "not marked"

@@ -368,7 +368,7 @@ def test_a_csv_that_contradicts_itself_is_refused(tree):
 
 
 def test_a_csv_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"nothing\.csv: expected a CSV, found nothing"):
+    with pytest.raises(DataError, match=r"nothing\.csv: expected a table, found nothing"):
         LabelTable(tmp_path / "nothing.csv").open(tmp_path)
 
 

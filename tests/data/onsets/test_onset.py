@@ -446,6 +446,11 @@ def test_a_refusal_counts_the_texts_that_it_does_not_quote():
     assert "3 other texts" in refusal("Alex woke up", "Alex sleeps", "REC", "Alex eats")
 
 
+def test_a_refusal_names_no_file_that_a_plain_recording_does_not_have():
+    assert "found 'end sz' and 1 other text." in refusal("end sz", "Alex woke up")
+    assert "found 2 other texts." in refusal("Alex sleeps", "Alex woke up")
+
+
 def test_a_refusal_stays_short_for_thousands_of_texts():
     assert len(refusal(*(f"a{i} off" for i in range(3000)))) < 600
 

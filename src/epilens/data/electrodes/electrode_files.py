@@ -210,8 +210,7 @@ def _read_delimited(path: Path, space: str) -> ElectrodeTable:
     cells = re.split(r"[\t,; ]+", first.strip())
     if len(cells) >= 4 and (_all_numbers(cells[1:4]) or _all_numbers(cells[:3])):
         return _read_without_header(path, space)
-    separator = next((mark for mark in "\t;," if mark in first), "\t")
-    table = read_table(path, separator)
+    table = read_table(path, sep=None)
     names = _names_in(table)
     chosen = _chosen_columns(table, space)
     if names is None or chosen is None:

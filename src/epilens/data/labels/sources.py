@@ -151,7 +151,7 @@ class LabelTable:
 
     def _flags(self) -> dict[str, dict[str, bool]]:
         who = f"labels {self.path}"
-        table = read_user_table(self.path, "label", ("patient", "channel", "is_ez"), ",")
+        table = read_user_table(self.path, "label", ("patient", "channel", "is_ez"))
         flags: dict[str, dict[str, bool]] = {}
         for row in table.to_dict("records"):
             patient, channel = row["patient"], row["channel"]

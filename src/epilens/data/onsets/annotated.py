@@ -87,4 +87,5 @@ def _shown(events: Sequence[Event]) -> str:
     others = len(texts) - len(quotable[:8])
     if not others:
         return quoted
-    return f"{quoted + ' and ' if quoted else ''}{others} other texts (see its events.tsv)"
+    counted = f"{others} other text{'' if others == 1 else 's'}"
+    return f"{quoted} and {counted}" if quoted else counted

@@ -8,7 +8,7 @@ const state = { runs: [], answer: '', shown: 0, tab: 'page', polling: 0 };
 const url = (path, query) => `${path}?${new URLSearchParams({ case: code, ...query })}`;
 
 function times(onsets) {
-  return onsets.length ? onsets.map((s) => `${s.toFixed(1)} s`).join(', ') : 'as in the file';
+  return onsets.length ? onsets.map((s) => `${s.toFixed(1)} s`).join(', ') : 'not marked (the annotated onset is used, if any)';
 }
 
 function done() { return state.runs.filter((run) => run.state.kind === 'done'); }

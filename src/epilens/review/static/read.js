@@ -2,7 +2,7 @@
 import { getJson, el, postJson, showProblem } from './page.js';
 
 const VERDICTS = ['agree', 'disagree', 'unsure'];
-const view = { place: null, code: '', run: 0, data: null, judgement: null, choose: null, waiting: Promise.resolve(), timer: 0 };
+const view = { place: null, code: '', run: 0, data: null, judgement: null, savedNotes: '', choose: null, waiting: Promise.resolve(), timer: 0 };
 
 export function reader() { return sessionStorage.getItem('reader') || ''; }
 
@@ -24,6 +24,7 @@ async function load() {
   view.data = await getReadings(view.code, view.run);
   const own = view.data.own && isThisRun() ? view.data.own.judgement : { verdicts: {}, plan: [], zone: [], notes: '' };
   view.judgement = { verdicts: { ...own.verdicts }, plan: new Set(own.plan), zone: new Set(own.zone), notes: own.notes };
+  view.savedNotes = own.notes;
   draw();
 }
 
@@ -43,7 +44,15 @@ function change(act, content) {
 }
 
 const currentJudgement = () => ({ verdicts: view.judgement.verdicts, plan: [...view.judgement.plan], notes: view.judgement.notes });
-const save = () => { clearTimeout(view.timer); return change('save', currentJudgement).then(drawState, () => {}); };
+
+// A save must not replace a button that is being clicked, nor the question before signing.
+function save() {
+  clearTimeout(view.timer);
+  const { notes: text } = view.judgement;
+  return change('save', currentJudgement).then(() => { view.savedNotes = text; drawCounts(); }, () => {});
+}
+
+function saveNotes() { if (view.judgement.notes !== view.savedNotes) save(); }
 
 function setVerdict(name, word) {
   if (view.judgement.verdicts[name] === word) delete view.judgement.verdicts[name]; else view.judgement.verdicts[name] = word;
@@ -79,7 +88,7 @@ function verdictRow(contact) {
 }
 
 function verdictTable() {
-  const heads = ['Rank', 'Contact', '', 'Is this rank right?', ...view.data.others.map((other) => other.reader)];
+  const heads = ['Rank', 'Contact', 'EZ or NEZ', 'Is this rank right?', ...view.data.others.map((other) => other.reader)];
   return el('div', { class: 'list', tabindex: '0' }, el('table', { class: 'verdicts' }, el('thead', {}, el('tr', {}, ...heads.map((t) => el('th', {}, t)))),
     el('tbody', {}, ...view.data.contacts.map(verdictRow))));
 }
@@ -101,8 +110,8 @@ function board(kind, set) {
 
 function notes() {
   const box = el('textarea', { id: 'notes', readOnly: !isOpen(), maxLength: 20000, 'aria-label': 'Notes',
-    oninput: () => { view.judgement.notes = box.value; clearTimeout(view.timer); view.timer = setTimeout(save, 700); },
-    onchange: () => { view.judgement.notes = box.value; save(); } });
+    oninput: () => { view.judgement.notes = box.value; clearTimeout(view.timer); view.timer = setTimeout(saveNotes, 700); },
+    onchange: saveNotes });
   box.value = view.judgement.notes;
   return box;
 }
@@ -115,10 +124,13 @@ function initialsForm() {
 
 async function amend() { await change('amend', () => ({})).then(load, () => {}); }
 
+const countJudged = () => Object.keys(view.judgement.verdicts).length;
+const countUnread = () => view.data.contacts.length - countJudged();
+const unreadText = () => `${countUnread()} of ${view.data.contacts.length} contacts have no verdict.`;
+
 function askToSign() {
-  const unread = view.data.contacts.length - Object.keys(view.judgement.verdicts).length;
-  if (!unread) { sign(); return; }
-  view.place.querySelector('#state').replaceChildren(el('div', { class: 'line', id: 'unread', role: 'alert' }, el('strong', {}, `${unread} of ${view.data.contacts.length} contacts have no verdict.`),
+  if (!countUnread()) { sign(); return; }
+  view.place.querySelector('#state').replaceChildren(el('div', { class: 'line', id: 'unread', role: 'alert' }, el('strong', { id: 'unread-text' }, unreadText()),
     el('button', { id: 'sign-anyway', class: 'strong', onclick: sign }, 'Sign anyway'), el('button', { id: 'sign-back', onclick: drawState }, 'Back')));
 }
 
@@ -148,9 +160,20 @@ function state() {
     return el('div', {}, el('p', { class: 'signed', id: 'signed' }, `Signed by ${own.reader} on ${own.signed_on}, version ${own.version}.`), warning,
       el('button', { id: 'amend', onclick: amend }, 'Amend'));
   }
-  const count = Object.keys(view.judgement.verdicts).length;
   return el('div', { class: 'line' }, el('button', { id: 'sign', class: 'strong', onclick: askToSign }, `Sign as ${reader()}`),
-    el('span', { class: 'soft' }, `${count} of ${view.data.contacts.length} contacts judged, ${view.judgement.plan.size} planned${own ? `; draft of version ${own.version} saved` : ''}`));
+    el('span', { id: 'judged-text', class: 'soft' }, judgedText()));
+}
+
+function judgedText() {
+  const { own, contacts } = view.data;
+  return `${countJudged()} of ${contacts.length} contacts judged, ${view.judgement.plan.size} planned${own ? `; draft of version ${own.version} saved` : ''}`;
+}
+
+function drawCounts() {
+  for (const [id, text] of [['judged-text', judgedText()], ['unread-text', unreadText()]]) {
+    const place = view.place.querySelector(`#${id}`);
+    if (place) place.textContent = text;
+  }
 }
 
 function drawState() { view.place.querySelector('#state').replaceChildren(state()); }

@@ -49,7 +49,8 @@ export function zoom(seconds, around) {
   show(center - share * length);
 }
 
+// Rounded to milliseconds first, as the seconds next to it are.
 export function clock(s) {
-  const whole = Math.floor(s), pad = (n) => String(n).padStart(2, '0');
+  const whole = Math.floor(Number(s.toFixed(3))), pad = (n) => String(n).padStart(2, '0');
   return `${pad(Math.floor(whole / 3600))}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
 }
