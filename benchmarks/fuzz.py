@@ -13,7 +13,6 @@ import json
 import mmap
 import os
 import random
-import resource
 import shutil
 import signal
 import struct
@@ -80,6 +79,8 @@ class TooLongError(BaseException):
 
 def one_input(reader: Reader, valid: list[bytes], place: Path, i: int) -> str:
     """What was wrong with reading input i of a reader; empty: nothing."""
+    import resource
+
     from epilens.core.errors import EpilensError
 
     place.write_bytes(damaged(valid, random.Random(f"{reader.name} {i}")))

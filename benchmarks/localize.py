@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
-import resource
 import subprocess
 import sys
 import tempfile
@@ -127,6 +125,8 @@ def _peak_mb(call: list[str]) -> float:
 
 def _first_output_s(call: list[str]) -> float:
     """Seconds until something is shown."""
+    import pty
+
     ours, theirs = pty.openpty()
     start = time.perf_counter()
     process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=theirs)
@@ -141,6 +141,8 @@ def _first_output_s(call: list[str]) -> float:
 
 def _timed(call: list[str]) -> tuple[str, float, float]:
     """Output, seconds and processor time of a command; the latter depends less on other work."""
+    import resource
+
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(call, check=True, capture_output=True, text=True)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

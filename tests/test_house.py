@@ -98,6 +98,20 @@ def test_nothing_is_unpickled_or_executed(path):
     )
 
 
+POSIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+"""Modules that Windows lacks: imported where they are used, or in a `try`."""
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "tools"])
+def test_modules_can_be_imported_on_windows(folder):
+    for path in (ROOT / folder).rglob("*.py"):
+        at_top = ast.parse(path.read_text(encoding="utf-8")).body
+        imports = [node for node in at_top if isinstance(node, ast.Import)]
+        names = {alias.name for node in imports for alias in node.names}
+        names |= {str(node.module) for node in at_top if isinstance(node, ast.ImportFrom)}
+        assert not names & POSIX_ONLY, path
+
+
 def test_every_module_says_what_it_is():
     missing = [p.name for p in FILES if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
     assert missing == []

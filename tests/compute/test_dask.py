@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -58,6 +57,8 @@ def test_every_item_comes_back_with_its_result(local):
 
 def new_pages(_) -> int:
     """Pages that the system gives for the same array, made a hundred times."""
+    import resource
+
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(100):
         np.ones(500_000)
@@ -65,6 +66,7 @@ def new_pages(_) -> int:
 
 
 def test_workers_use_the_memory_of_an_array_again(local):
+    pytest.importorskip("resource")
     # 4 MB are 1,000 pages; without the setting each of the hundred arrays would have its own.
     (_, pages), *_ = map_jobs(new_pages, [1], 1)
     assert pages < 20_000

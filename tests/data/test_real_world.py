@@ -405,7 +405,13 @@ def test_a_tree_without_seizures_is_surveyed_with_channels_and_labels(tmp_path):
     names = ("patients", "patients_with_seizures", "seizures", "channels", "ez_channels")
     assert [summary["total"][name] for name in names] == [2, 0, 0, 10, 2]
     assert summary["contents"] == [
-        {"task": "task-sleep", "kind": "sleep", "recordings": 2, "patients": 2}
+        {
+            "task": "task-sleep",
+            "kind": "sleep",
+            "recordings": 2,
+            "patients": 2,
+            "center": summary["centers"][0]["center"],
+        }
     ]
     json.dumps(summary)
 

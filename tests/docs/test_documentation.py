@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,15 @@ def test_every_verb_that_a_page_names_exists():
     verbs = named(r"(?:^|`)(?:\S+/)?epilens ([a-z]+)")
     assert len(verbs) > 15
     assert verbs <= set(get_command(app).commands)
+
+
+def test_classifiers_claim_only_systems_and_versions_that_were_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (DOCS / "install.md").read_text(encoding="utf-8").partition("## Systems and")[2]
+    rows = re.findall(r"^\| (\w+) .*?\| ([\d., ]+) \| (?!\**not tested)", table, re.MULTILINE)
+    versions = {version for _, named in rows for version in named.split(", ")}
+    prefix = "Programming Language :: Python :: 3."
+    claims = project["classifiers"]
+    assert {f"3.{c.removeprefix(prefix)}" for c in claims if c.startswith(prefix)} == versions
+    systems = {c.rpartition(" :: ")[2] for c in claims if c.startswith("Operating System")}
+    assert systems == {system for system, _ in rows}

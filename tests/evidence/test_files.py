@@ -62,9 +62,7 @@ def test_a_flipped_bit_of_an_array_is_refused_with_the_file_s_name(tmp_path):
     assert first_corrupt_chunk(path) == ""
     flip(path, offset_of(path, "x/0.0.0.0") + 1000)
     assert first_corrupt_chunk(path) == "x/0.0.0.0 is not as it was written"
-    message = (
-        r"sub-01\.zarr\.zip: expected a store that is whole, found a damaged one \(x/0\.0\.0\.0"
-    )
+    message = r"sub-01\.zarr\.zip: expected an intact store, found a damaged one \(x/0\.0\.0\.0"
     with pytest.raises(CubeError, match=message):
         open_cube(path)
 
@@ -85,7 +83,7 @@ def test_a_damage_in_what_is_read_later_names_the_file_too(patient):
     flip(place, offset_of(place, "signal/0.1") + 1000)
     opened = open_patient(patient, "signals")
     assert signal_of(opened, 0).any(), "the first seizure is whole"
-    message = r"signals/sub-01\.zarr\.zip: expected a store that is whole, found .*signal/0\.1"
+    message = r"signals/sub-01\.zarr\.zip: expected an intact store, found .*signal/0\.1"
     with pytest.raises(CubeError, match=message):
         signal_of(opened, 1)
 

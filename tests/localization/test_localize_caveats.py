@@ -48,7 +48,8 @@ def test_a_set_that_holds_nearly_all_contacts_is_told(held, told):
     assert bool(lines) == told
     if told:
         assert lines == [
-            f"The ranking excludes almost nothing here: the 80% set contains {held} of 20 contacts."
+            "The ranking excludes almost nothing here: the 80 % set contains "
+            f"{held} of 20 contacts."
         ]
 
 

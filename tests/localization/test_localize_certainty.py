@@ -69,7 +69,7 @@ def test_one_seizure_and_few_contacts_are_told():
     texts = " ".join(c.text for c in cautions_of(make_cube(seizures=1, fs=128.0), [], None))
     assert "Only one seizure" in texts
     assert "Only 6 contacts" in texts
-    assert "High gamma (80-150 Hz) is covered to 0%" in texts
+    assert "High gamma (80-150 Hz) is covered to 0 %" in texts
     assert "seizures disagree" in " ".join(
         c.text for c in cautions_of(make_cube(seizures=2, fs=128.0), [], 0.1)
     )

@@ -147,6 +147,25 @@ def test_other_windows_cannot_be_forced(imported, parts):
         localize(parts, imported, plan=plan, force_descriptors=True)
 
 
+def test_a_cube_says_by_which_plan_it_was_described(parts):
+    cube = describe(parts, Plan().override(windows={"stop_s": 20.0}, filter={"low_hz": 4.0}))
+    message = (
+        r"found: filter\.low_hz is 4\.0, the model's 1\.0; windows\.stop_s is 20\.0, the model's"
+    )
+    with pytest.raises(ModelError, match=message):
+        localize(cube, the_model())
+
+
+def test_of_an_older_cube_what_it_states_is_compared():
+    cube = make_cube(fs=FS, channels=8)
+    del cube.attrs["plan"]
+    assert localize(cube, the_model()).patient == "sub-01"
+    with pytest.raises(
+        ModelError, match=r"montage\.scheme is 'bipolar', the model's 'as-recorded'"
+    ):
+        localize(cube.assign_attrs(montage="bipolar"), the_model())
+
+
 def test_a_model_that_is_compared_is_forced_and_told_too(imported, parts):
     with pytest.raises(ModelError, match="expected the plan that it was trained with"):
         localize(parts, the_model(), compare=[imported])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 import time
@@ -64,6 +63,7 @@ def test_a_page_imports_nothing_large_that_it_does_not_use(edf, tmp_path):
 
 
 def test_a_terminal_shows_something_before_the_packages_are_imported(tmp_path):
+    pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     # A module that never finishes stands for one that takes long.
     (tmp_path / "numpy.py").write_text("import time\ntime.sleep(3600)\n")

@@ -55,7 +55,7 @@ def test_a_plausible_ranking_has_no_doubts_and_a_reversed_one_has():
     )
     still = replace(timing, deviates=np.zeros_like(timing.deviates))
     (reason,) = implausible(right, [], still, shown)
-    assert "in 100% of the seizures none of its top 5 contacts leaves" in reason
+    assert "in 100 % of the seizures none of its top 5 contacts leaves" in reason
 
 
 def test_the_page_says_it_first_and_shows_both_rankings():

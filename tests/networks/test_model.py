@@ -89,8 +89,8 @@ def test_the_card_says_what_people_must_know(model, tmp_path):
     assert "Trained on simulated patients" in card
     assert "members: 2" in card
     assert "Brier score 0.200 before, 0.150 after" in card
-    assert "coverage 80%: EZ score of at least 0.375; contained 84% of EZ contacts in cross" in card
-    assert "coverage 90%: too few patients, all contacts" in card
+    assert "coverage 80 %: EZ score of at least 0.375; contained 84 % of EZ contacts in" in card
+    assert "coverage 90 %: too few patients, all contacts" in card
     assert describe_certainty({}) == [
         "no calibration, no set of stated coverage, no distance to a training cohort"
     ]

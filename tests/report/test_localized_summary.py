@@ -55,12 +55,14 @@ def test_an_abstaining_model_decides_nothing():
 
 def test_certainty_states_the_probability_and_the_agreement_of_the_seizures():
     low = certain(usual(), cautions=(), probability=np.linspace(0, 0.34, 24), agreement=0.82)
-    text = "No contact is more likely in the EZ than not (highest probability: RH'8, 34%), and the "
+    text = (
+        "No contact is more likely in the EZ than not (highest probability: RH'8, 34 %), and the "
+    )
     assert low.summary[1] == text + "3 seizures agree well (mean rank correlation 0.82)."
     high = certain(low, probability=np.linspace(0, 0.62, 24), agreement=0.5)
     assert high.summary[1] == (
-        "RH'8 has the highest probability of being in the EZ, 62%, and the 3 seizures agree partly "
-        "(mean rank correlation 0.50)."
+        "RH'8 has the highest probability of being in the EZ, 62 %, and the 3 seizures agree "
+        "partly (mean rank correlation 0.50)."
     )
     assert "seizures disagree (mean" in certain(high, agreement=0.2).summary[1]
     assert "is unknown" in certain(high, agreement=None).summary[1]

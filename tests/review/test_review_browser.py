@@ -100,7 +100,7 @@ def test_from_the_index_to_the_traces(browser, server, session):
     assert page.locator("#title").inner_text() == "sub-P1 · <b>Doe.edf"
     assert page.locator("b").count() == 0
     page.get_by_text("All patients").click()
-    page.locator("#cases").get_by_text("not reviewed").wait_for()
+    page.locator("#cases").get_by_text("awaiting review").wait_for()
     page.close()
 
 

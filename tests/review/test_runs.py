@@ -12,9 +12,11 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from new_patients import write_edf
 from patients_to_run import METHOD, a_spec, case, plain_files
 
 from epilens.core.errors import DataError, StorageError
+from epilens.data.discovery import cases_of
 from epilens.data.onsets.onset import Onset
 from epilens.localization.run_spec import (
     RecordingOnsets,
@@ -120,6 +122,19 @@ def parts(path):
         return [path.read_bytes()]
     with zipfile.ZipFile(path) as archive:
         return [archive.read(name) for name in archive.namelist()]
+
+
+def test_a_run_is_outdated_by_its_own_files_only(tmp_path):
+    write_edf(tmp_path / "a.edf")
+
+    def key() -> str:
+        return make_run_spec(cases_of([tmp_path / "a.edf"], "P1")[0], METHOD).inputs.key
+
+    before = key()
+    (tmp_path / "ab.edf").write_bytes(b"another patient")
+    assert key() == before
+    os.utime(tmp_path / "a.edf", (0, 0))
+    assert key() != before
 
 
 def test_a_run_has_a_page_and_a_ranking_and_no_file_name(runs):

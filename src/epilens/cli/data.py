@@ -40,10 +40,13 @@ def demo(
     demo in the same folder are used again. The patients are simulated.
     """
     from epilens.cli.demo import run_demo
+    from epilens.core.console import say
 
-    typer.echo(run_demo(out, jobs, all_methods))
-    page = out / "reproduction" / "index.html"
-    next_step("open {} and the patient's page in {}", page, out / "localized")
+    pages = run_demo(out, jobs, all_methods)
+    typer.echo(out)
+    for page, shows in pages.items():
+        say(f"{page}: {shows}")
+    next_step("open these in a browser, first {}", next(iter(pages)))
 
 
 @verb("epilens simulate cohort", "epilens simulate small --shape tiny --seed 7")

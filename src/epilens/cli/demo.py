@@ -41,6 +41,8 @@ from epilens.simulation import simulate, simulation_facts
 SHAPE, SEED = "demo", 0
 SHOWN = "lens"
 """The method whose median and worst patients are shown, and which the model is made of."""
+_FIRST = f"the first one in EDF on whom the shipped model {DEFAULT} does not abstain"
+"""Rule by which the patient of the first page is chosen."""
 SHIPPED = f"model {DEFAULT}"
 """Name of the shipped model in the table."""
 FEW_PATIENTS = (
@@ -50,8 +52,10 @@ FEW_PATIENTS = (
 )
 
 
-def run_demo(out: Path, jobs: int, all_methods: bool = False) -> Path:
+def run_demo(out: Path, jobs: int, all_methods: bool = False) -> dict[Path, str]:
     """Simulate (unless done), localize a patient with the shipped model, then compare methods.
+
+    Returns what was made for people, with what it shows.
 
     all_methods : every method, shortened where it takes long, and one center left out at a time.
     """
@@ -63,31 +67,41 @@ def run_demo(out: Path, jobs: int, all_methods: bool = False) -> Path:
         with progress("simulating a four-center cohort") as tick:
             simulate(cohort, SHAPE, SEED, jobs, tick)
     zones = onset_zones(cohort)
-    say(f"first page, from the shipped model: {_first_page(cohort, zones, out / 'first')}")
+    first = _first_page(cohort, zones, out / "first")
+    say(f"first page, {_FIRST}: {first}")
     parts = read_cohort(cohort, "simulated")
     cubes, plan = out / "cubes", Plan.load("demo-all" if all_methods else "demo")
     with progress("describing its seizures") as tick:
         describe_cohort(parts, cubes, plan, jobs, stores_of(plan.methods), tick)
     described = open_cohort(cubes)
     print_cohort(cohort_summary(survey_cohort(cohort, "simulated")))
-    say(f"first picture: {_picture(described, out / 'evidence.png')}")
+    picture = _picture(described, out / "evidence.png")
+    say(f"first picture: {picture}")
     runtime = Runtime(out=out / "runs", jobs=jobs)
     folder = _scores(plan, described, runtime, zones)
     loco = _leave_center_out(plan, described, runtime) if all_methods else None
     with progress("tables and figures") as tick:
         page = reproduce(open_run(folder, loco=loco), out / "reproduction", tick)
     say(f"tables and figures of the paper, for this cohort: {page}")
-    _localize_two(open_run(folder), described, cohort, out, jobs)
+    two = _localize_two(open_run(folder), described, cohort, out, jobs)
     say(shipped_summary(described, zones))
-    return out
+    return {
+        first: f"a patient, {_FIRST}",
+        picture: "two descriptors of all contacts in one seizure",
+        page: "tables and figures of the paper, for this cohort",
+        **two,
+    }
 
 
 def _first_page(cohort: Path, zones: Mapping[str, frozenset[str]], out: Path) -> Path:
-    """Localize the first patient that is stored in EDF with the shipped model."""
-    edf = min(cohort.glob("*/sub-*/**/*.edf"))
-    files = next(folder for folder in edf.parents if folder.name in zones)
-    with progress(f"localizing {files.name}") as tick:
-        localized = localize(files, tick=tick)
+    """Localize with the shipped model; the patient is the first one that `_FIRST` describes."""
+    paths = sorted(cohort.glob("*/sub-*/**/*.edf"))
+    in_edf = dict.fromkeys(next(f for f in path.parents if f.name in zones) for path in paths)
+    for files in in_edf:
+        with progress(f"localizing {files.name}") as tick:
+            localized = localize(files, tick=tick)
+        if not localized.certainty.abstains:
+            break
     return write_report(localized.with_zones({"true onset zone": zones[files.name]}), out)
 
 
@@ -99,7 +113,9 @@ def onset_zones(cohort: Path) -> dict[str, frozenset[str]]:
     return {str(p): frozenset(part.dropna()) for p, part in onset.groupby(truth["patient"])}
 
 
-def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, jobs: int) -> None:
+def _localize_two(
+    finished: Run, described: Cohort, cohort: Path, out: Path, jobs: int
+) -> dict[Path, str]:
     """Localize the median and the worst held-out patient by a model of the others."""
     chosen = median_and_worst(patient_means(finished.scores, SHOWN, "auroc"))
     others = Cohort({n: described.path(n) for n in described if n not in chosen.values()})
@@ -107,7 +123,7 @@ def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, job
     if not folder.exists():  # a demo that is run again keeps its model
         with progress("training a model") as tick:
             save_model(train(finished.plan, others, tick, jobs=jobs), folder)
-    zones, rows = onset_zones(cohort), []
+    zones, rows, pages = onset_zones(cohort), [], {}
     compared = ["line-length-spread", "epileptogenicity-index"]
     for which, patient in chosen.items():
         (files,) = cohort.glob(f"*/{patient}")
@@ -116,13 +132,15 @@ def _localize_two(finished: Run, described: Cohort, cohort: Path, out: Path, job
         known = {"true onset zone": zones[patient], "annotated EZ": _annotated(described[patient])}
         localized = localized.with_zones(known)
         page = write_report(localized, out / "localized")
-        say(f"the {which} held-out patient by AUROC of {SHOWN}, {patient}: {page}")
+        pages[page] = f"the {which} held-out patient by AUROC of {SHOWN}"
+        say(f"{pages[page]}, {patient}: {page}")
         for zone in localized.zones:
             counts = [zone.members.sum(), f"{zone.hits} of {zone.k}", f"{zone.by_chance:.1f}"]
             rows.append([f"{which}: {patient}", zone.title, *counts])
     columns = ["Patient", "Compared with", "Contacts in it", "Of the top contacts", "By chance"]
     title = "Two patients, localized by a model that was trained on the others"
     print_table(title, columns, rows, left=2)
+    return pages
 
 
 def _annotated(cube: xr.Dataset) -> frozenset[str]:

@@ -10,7 +10,8 @@ The path of the data, in order of reading:
 3. `read_seizures` reads them one by one: `readers/` open the file, `recording` reads the interval
    around the onset, `montage` re-references it, `duplicates` recognises a seizure that was read.
 
-In addition, `chunked_reader` reads whole recordings, `cohort` summarises patients, `fetch`
-downloads datasets, `audit` defines the rows of the audit, and `user_files`, `yes_no` and
-`participants` read what people write into tables. `quiet` silences libraries that open a file.
+In addition, `used_onsets` says which onsets will be used, `chunked_reader` reads whole recordings,
+`cohort` summarises patients, `fetch` downloads datasets, `audit` defines the rows of the audit, and
+`user_files`, `yes_no` and `participants` read what people write into tables. `quiet` silences
+libraries that open a file.
 """

@@ -14,7 +14,7 @@ from epilens.data.channels.user_choices import excluded_channels
 from epilens.data.electrodes.positions import montage_positions
 from epilens.data.onsets.annotated import find_onset
 from epilens.data.onsets.onset import Onset, OutsideError
-from epilens.data.readers.mne_reader import MneReader, beyond_the_end, is_cut_off, open_mne
+from epilens.data.readers.mne_reader import beyond_the_end, is_cut_off, open_mne
 from epilens.data.readers.protocol import SECOND, RecordingReader
 from epilens.data.recording import SeizureRun
 
@@ -46,7 +46,7 @@ class BareSeizure:
         reader, path = open_mne(self.source), self.source if isinstance(self.source, Path) else None
         onset = self.onset
         if onset is None:
-            onset = _annotated_onset(reader, "annotations" if path else self.run)
+            onset = annotated_onset(reader, "annotations" if path else self.run)
         elif not 0 <= onset.onset_s < reader.duration_s:
             subject = path.name if path else self.run
             raise OutsideError(beyond_the_end(onset.onset_s, reader), subject=subject)
@@ -72,7 +72,7 @@ class BareSeizure:
         ), rows
 
 
-def _annotated_onset(reader: MneReader, who: str) -> Onset:
+def annotated_onset(reader: RecordingReader, who: str) -> Onset:
     """The annotated onset; the error without one says how the user can give it."""
     try:
         return find_onset(reader.annotations(), who)

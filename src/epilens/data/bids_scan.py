@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note, add_new, excluded_row, noted_row, shown_run
 from epilens.data.bids_runs import RunSidecars, check_continuous, run_name, runs_of, seizure_name
-from epilens.data.channels.bids_channels import good_channels, marked_bad
+from epilens.data.channels.bids_channels import good_channels
 from epilens.data.datasets import Dataset, recognise
 from epilens.data.electrodes.bids_electrodes import BidsElectrodes, RunElectrodes
 from epilens.data.electrodes.positions import Positions
@@ -24,6 +23,7 @@ from epilens.data.labels.zones import PatientTables, Zones
 from epilens.data.onsets.bids_onsets import Onsets, RunOnsets
 from epilens.data.participants import explained
 from epilens.data.recording import SeizureRun
+from epilens.data.run_contacts import channel_fields, marked_contacts
 from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.data.user_files import MalformedError, as_number, natural
 from epilens.plan import Plan
@@ -234,22 +234,11 @@ class Scan:
 
     def _good(self, patient: str, file: BidsFile, table: pd.DataFrame) -> tuple[str, ...]:
         """Channels of a run that neither channels.tsv nor electrodes.tsv marks as bad."""
-        marked, notes = marked_bad(table, self._explained(file), "channels.tsv")
-        electrodes = self._electrodes.of_run(file, patient, set(table["name"]))
-        if electrodes is not None:
-            by_electrode, more = marked_bad(electrodes.table, electrodes.fields, "electrodes.tsv")
-            marked, notes = by_electrode | marked, notes + more
+        marked, notes = marked_contacts(self.tree, file, table, self._electrodes)
         add_new(self.rows, [AuditRow.of("patient", note, (patient,), "noted") for note in notes])
         good, rows = good_channels(table, patient, run_name(file), marked)
         self.rows += rows
         return good
-
-    def _explained(self, file: BidsFile) -> dict[str, Any]:
-        """Fields of channels.json, which explain columns; empty if it cannot be read."""
-        try:
-            return self.tree.fields(file, "channels")
-        except DataError:
-            return {}
 
     def _electrodes_of(self, runs: Sequence[RunSidecars]) -> list[RunElectrodes]:
         """The different electrodes.tsv files of the runs, for instance one per session."""
@@ -265,7 +254,7 @@ class Scan:
             name,
             tuple(run.contacts for run in runs),
             pd.concat([part.table for part in electrodes]).fillna("") if electrodes else None,
-            self._explained(runs[0].file),
+            channel_fields(self.tree, runs[0].file),
             electrodes[0].fields if electrodes else {},
         )
         return self._zones.of(tables, self._onset_contacts(runs, tables))

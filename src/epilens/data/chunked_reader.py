@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow
 from epilens.data.bare_files import contacts_in
-from epilens.data.bids_runs import run_name
-from epilens.data.channels.bids_channels import good_channels
 from epilens.data.channels.contacts import meant_channels
 from epilens.data.discovery import bids_root
 from epilens.data.readers.formats import header_of
 from epilens.data.readers.mne_reader import open_mne
 from epilens.data.readers.protocol import RecordingReader
 from epilens.data.recording import Recording
+from epilens.data.run_contacts import used_contacts
 from epilens.data.sidecars import BidsFile, BidsTree
 from epilens.io.safe_read import real_path, what_is_missing
 
@@ -177,10 +176,10 @@ def _listed(path: Path) -> tuple[dict[str, str], list[AuditRow]] | None:
         return None
     # The tree is walked by its real place; so must the run's own path be.
     file = BidsFile.of(real_path(path.parent) / path.name) or file
-    table = BidsTree(root).table(file, "channels")
+    tree = BidsTree(root)
+    table = tree.table(file, "channels")
     if table is None or not {"name", "type"} <= set(table.columns):
         return None
-    patient = "sub-" + file.entity("sub")
-    good, rows = good_channels(table, patient, run_name(file))
+    good, rows = used_contacts(tree, file, table)
     stated = dict(zip(table["name"], table["units"], strict=True)) if "units" in table else {}
     return {name: stated.get(name, "") for name in good}, rows

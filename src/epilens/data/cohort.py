@@ -32,7 +32,7 @@ def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
     audit = pd.concat([part.audit for part in cohort], ignore_index=True)
     rows = audit[["what", "where", "why"]]
     return {
-        "contents": [row for part in cohort for row in part.contents],
+        "contents": [row | _centers_of(part) for part in cohort for row in part.contents],
         "total": _totals(patients),
         "centers": [
             {"center": center} | _totals(group)
@@ -42,6 +42,12 @@ def cohort_summary(cohort: Iterable[Recordings]) -> dict[str, Any]:
         "excluded": rows[audit["effect"] == "excluded"].to_dict("records"),
         "noted": rows[audit["effect"] == "noted"].to_dict("records"),
     }
+
+
+def _centers_of(part: Recordings) -> dict[str, str]:
+    """The center of a dataset, or how many it has."""
+    centers = list(dict.fromkeys(patient.center for patient in part.surveyed))
+    return {"center": centers[0] if len(centers) == 1 else f"{len(centers)} centers"}
 
 
 def participant_table(cohort: Iterable[Recordings]) -> pd.DataFrame:

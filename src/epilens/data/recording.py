@@ -20,7 +20,7 @@ from epilens.data.montage import apply_montage
 from epilens.data.onsets.onset import Onset
 from epilens.data.readers.breaks import onset_in_signal, unbroken
 from epilens.data.readers.mne_reader import MneReader, beyond_the_end, open_mne
-from epilens.data.readers.protocol import SECOND
+from epilens.data.readers.protocol import SECOND, RecordingReader
 from epilens.plan import Flag, Plan
 
 if TYPE_CHECKING:
@@ -156,13 +156,12 @@ def read_run(
     `keep_names` are channels that the user keeps, whatever the checks of their signal say.
     """
     reader = open_mne(run.source if run.raw is None else run.raw, run.units)
-    onset, interrupted = onset_in_signal(run.onset, reader.breaks)
-    run = replace(run, onset=onset)
-    interval = _interval(run, reader, plan)
+    located = locate(run.onset, reader, plan)
+    run = replace(run, onset=located.onset)
     names, rows = _channels_in_file(run, reader)
-    recording, repaired = repair(_read(run, reader, names, interval))
+    recording, repaired = repair(_read(run, reader, names, located.interval))
     rows += [*repaired, *export_rows(recording)]
-    notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run), *interrupted]
+    notes = [*reader.notes, *reader.unit_notes(names), *_header_notes(reader, run), *located.notes]
     if not run.mains_hz and plan.filter.notch != "none":
         mains_hz, note = _estimated_mains(recording)
         recording = replace(recording, mains_hz=mains_hz)
@@ -242,9 +241,25 @@ def pick(recording: Recording, keep: Sequence[bool]) -> Recording:
     )
 
 
-def _interval(run: SeizureRun, reader: MneReader, plan: Plan) -> tuple[int, int]:
-    """First and last sample to read: all windows with the margins of the filter, in the file."""
-    fs, onset_s = reader.fs, run.onset.onset_s
+@dataclass(frozen=True)
+class LocatedOnset:
+    """An onset in seconds of recorded signal, and what is read around it."""
+
+    onset: Onset
+    interval: tuple[int, int]
+    """First and last sample: all windows with the margins of the filter, in the file."""
+    notes: tuple[Note, ...]
+    """What an interruption before the onset changes."""
+
+
+def locate(onset: Onset, reader: RecordingReader, plan: Plan) -> LocatedOnset:
+    """Find an onset in an open recording; refuses one that is outside or has gaps around it."""
+    onset, notes = onset_in_signal(onset, reader.breaks)
+    return LocatedOnset(onset, _interval(onset.onset_s, reader, plan), tuple(notes))
+
+
+def _interval(onset_s: float, reader: RecordingReader, plan: Plan) -> tuple[int, int]:
+    fs = reader.fs
     if fs < LEAST_HZ:
         raise DataError(
             f"expected at least {LEAST_HZ:g} samples per second, found {fs:g} in the header of the "

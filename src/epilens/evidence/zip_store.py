@@ -101,7 +101,7 @@ def check_arrays(path: Path, file: zipfile.ZipFile, infos: Mapping[str, Any]) ->
 def damaged_error(path: Path, why: str) -> DamagedError:
     """The error for a store whose content has changed since it was written."""
     return DamagedError(
-        f"{path}: expected a store that is whole, found a damaged one ({why}). Repair it: run "
+        f"{path}: expected an intact store, found a damaged one ({why}). Repair it: run "
         "`epilens describe` again."
     )
 

@@ -67,6 +67,6 @@ def describe_sets(certainty: PatientCertainty) -> list[str]:
     if inside < NEARLY_ALL * contacts:
         return []
     return [
-        f"The ranking excludes almost nothing here: the {smallest.coverage:.0%} set contains "
-        f"{inside} of {contacts} contacts."
+        f"The ranking excludes almost nothing here: the {100 * smallest.coverage:.0f} % set "
+        f"contains {inside} of {contacts} contacts."
     ]

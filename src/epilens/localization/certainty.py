@@ -6,6 +6,7 @@ Training-free methods and imported checkpoints have no such information; the pag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -30,6 +31,8 @@ FEW_REFERENCE = 10
 FEW_CONTACTS = 8
 USUAL_UV = (2.0, 1000.0)
 """Standard deviations of intracranial signals between 1 and 150 Hz; a wrong unit lies outside."""
+_REASONS = 3
+"""Reasons for excluded channels that a sentence names; the list of channels has all."""
 _SIGNS = {"L": -1, "R": 1}
 _SIDED, _LEAST_SIDED, _MIDDLE_MM = 0.8, 4, 5.0
 """Fraction of electrodes with a side in the name, and of contacts on the other side; least number
@@ -124,8 +127,8 @@ def cautions_of(
     if covered is not None and covered.min() < 1:
         yield Caution(
             "note",
-            f"High gamma (80-150 Hz) is covered to {covered.min():.0%} in {(covered < 1).sum()} "
-            f"of {len(covered)} seizures, because of their sampling rate.",
+            f"High gamma (80-150 Hz) is covered to {100 * covered.min():.0f} % in "
+            f"{(covered < 1).sum()} of {len(covered)} seizures, because of their sampling rate.",
         )
 
 
@@ -153,6 +156,8 @@ def _training_seizures(cube: xr.Dataset, certainty: Certainty | None) -> Iterato
     if certainty is None or (count := certainty.recognised(cube)) == 0:
         return
     if certainty.summary == "features":
+        if cube.attrs.get("simulated"):
+            return
         text = "If this is a patient of OpenNeuro ds003029, the model may have been trained on it: "
         yield Caution("note", text + "this cannot be checked.")
     elif count is None:
@@ -204,9 +209,13 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     """What was excluded or is missing, without making the scores less certain."""
     cube = evidence.cube
     if dropped := len(evidence.dropped):
-        many = "1 channel was" if dropped == 1 else f"{dropped} channels were"
-        text = f"{many} excluded; the list of channels gives the reason. "
-        yield text + "Check that no contact is among them."
+        many = "1 channel is" if dropped == 1 else f"{dropped} channels are"
+        reasons = Counter(row.why for row in evidence.dropped).most_common()
+        listed = [f"{count} ({why})" for why, count in reasons[:_REASONS]]
+        if others := sum(count for _, count in reasons[_REASONS:]):
+            listed.append(f"{others} for other reasons")
+        text = f"{many} excluded: {', '.join(listed)}."
+        yield f"{text} Check that no usable contact is among them."
     if "has_position" in cube and not cube["has_position"].values.all():
         placed = f"{int(cube['has_position'].sum())} of {cube.sizes['channel']} contacts"
         yield f"{placed} have a position; the others are in the panel Electrodes only."

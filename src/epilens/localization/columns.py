@@ -66,8 +66,8 @@ def _score_columns(localized: Localization) -> Iterator[ContactColumn]:
     )
     yield ContactColumn("decision", text, localized.decisions)
     for rule, inside in certainty.sets:
-        text = f"Contact is in the set for {rule.coverage:.0%} of the EZ contacts; on held-out "
-        text += f"patients such sets contained {rule.reached:.0%}"
+        text = f"Contact is in the set for {100 * rule.coverage:.0f} % of the EZ contacts; on "
+        text += f"held-out patients such sets contained {100 * rule.reached:.0f} %"
         yield ContactColumn(f"in_set_{round(100 * rule.coverage)}", text, _yes_or_no(inside))
     text = "Standard deviation of the EZ score over the members of the ensemble"
     yield ContactColumn("spread", text, _or_none(scores.member_sd, C))

@@ -76,8 +76,8 @@ def implausible(
     change = ictal_change(p_nez, timing, shown)
     if change < LEAST_CHANGE:
         sentences.append(
-            f"Check this ranking: in {1 - change:.0%} of the seizures none of its top {TOP} "
-            "contacts leaves its own baseline. Is the annotated onset right?"
+            f"Check this ranking: in {100 * (1 - change):.0f} % of the seizures none of its top "
+            f"{TOP} contacts leaves its own baseline. Is the annotated onset right?"
         )
     return sentences
 

@@ -27,6 +27,7 @@ from epilens.core.redaction import hide_paths
 from epilens.data.channels.user_choices import Exclusions, with_reasons
 from epilens.data.discovery import Case, TraceFile
 from epilens.data.onsets.onset import Onset
+from epilens.data.readers.formats import files_of
 from epilens.io.documents import Document
 from epilens.io.safe_read import check_regular, read_bytes
 from epilens.localization import DEFAULT, FALLBACK, Request
@@ -261,22 +262,23 @@ def _key(inputs: RunInputs, ranker: Ranker, files: Iterable[TraceFile]) -> str:
     return digest_of(
         {
             "inputs": inputs.to_json(),
-            "files": sorted({stamp for file in files for stamp in _stamps(file, inputs.patient)}),
+            "files": sorted(
+                {stamp for file in files for stamp in file_stamps(file, inputs.patient)}
+            ),
             "model": model.read_text(encoding="utf-8") if model else "",
             "code": code_digest("epilens.localization.result"),
         }
     )
 
 
-def _stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
+def file_stamps(file: TraceFile, patient: str) -> set[tuple[str, int, int]]:
     """Return name, size and time of a recording's files and of all sidecars that may apply."""
     if file.tree is not None:
         below = (file.tree.root / patient).rglob("*")
         paths = [*below, *file.tree.root.glob("*")]
     else:
         assert file.path is not None
-        # BrainVision has three files of one name; tables may be next to them.
-        stem = file.path.name.partition(".")[0]
-        paths = [path for path in file.path.parent.iterdir() if path.name.startswith(stem)]
+        is_folder = file.path.is_dir()
+        paths = [*file.path.rglob("*")] if is_folder else files_of(file.path)
     stats = [(path.name, path.stat()) for path in paths if path.is_file()]
     return {(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats}

@@ -69,10 +69,11 @@ def _certainty(localized: Localization) -> str:
         return f"The {kind} gives no probabilities, and {seizures}."
     best = int(certainty.probability.argmax())
     name, highest = short_names(localized.channels)[best], certainty.probability[best]
+    percent = f"{100 * highest:.0f} %"
     if highest < LIKELY:
         start = "No contact is more likely in the EZ than not"
-        return f"{start} (highest probability: {name}, {highest:.0%}), and {seizures}."
-    return f"{name} has the highest probability of being in the EZ, {highest:.0%}, and {seizures}."
+        return f"{start} (highest probability: {name}, {percent}), and {seizures}."
+    return f"{name} has the highest probability of being in the EZ, {percent}, and {seizures}."
 
 
 def _agreement(localized: Localization) -> str:

@@ -77,13 +77,13 @@ def describe_certainty(assurance: Mapping[str, Any]) -> list[str]:
         f"{calibration['brier_raw']:.3f} before, {calibration['brier']:.3f} after"
     ]
     for stored in assurance["sets"]:
-        coverage, cut = f"set for coverage {stored['coverage']:.0%}", stored["cut"]
+        coverage, cut = f"set for coverage {100 * stored['coverage']:.0f} %", stored["cut"]
         if cut is None:
             lines.append(f"{coverage}: too few patients, all contacts")
         else:
             lines.append(
                 f"{coverage}: EZ score of at least {1 - cut:.3f}; contained "
-                f"{stored['reached']:.0%} of EZ contacts in cross-validation, "
-                f"{stored['share']:.0%} of all contacts"
+                f"{100 * stored['reached']:.0f} % of EZ contacts in cross-validation, "
+                f"{100 * stored['share']:.0f} % of all contacts"
             )
     return lines

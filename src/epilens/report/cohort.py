@@ -57,12 +57,10 @@ def print_cohort(summary: dict[str, Any]) -> None:
 
 
 def _print_contents(contents: list[dict[str, Any]]) -> None:
-    columns = ["Task", "Kind", "Recordings", "Patients"]
+    columns = ["Task", "Kind", "Center", "Recordings", "Patients"]
     if contents:
-        rows = [
-            [part[key] for key in ("task", "kind", "recordings", "patients")] for part in contents
-        ]
-        print_table("Recordings", columns, rows, left=2)
+        rows = [[part[column.lower()] for column in columns] for part in contents]
+        print_table("Recordings", columns, rows, left=3)
 
 
 def _patients(row: dict[str, Any]) -> int | str:

@@ -1,48 +1,52 @@
-"""The onset that a run will use for each recording: marked, annotated, or none."""
+"""The onsets that a run will use for each recording: marked, annotated, or none with its reason."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
-from epilens.core.errors import EpilensError
-from epilens.data.discovery import TraceFile
-from epilens.data.onsets.annotated import find_onset
+from epilens.core.errors import DataError
+from epilens.data.discovery import Case
 from epilens.data.onsets.onset import Onset
+from epilens.data.used_onsets import UsedOnsets, used_onsets
+from epilens.localization.run_spec import file_stamps
+from epilens.plan import Plan
 from epilens.review.marks import PatientMarks
-from epilens.review.signals import open_file
 
-_CACHED = 4096
+_CACHED = 256
 
 
-def onset_to_json(file: TraceFile, marks: PatientMarks) -> dict[str, Any]:
-    """The onsets of a recording, and whether a run uses it: `use` is a phrase for the screen."""
-    if marked := marks.onsets.get(file.name):
-        return {"onsets_s": [m.onset_s for m in marked], "use": "marked", "skipped": False}
-    if not file.ictal:
+def onsets_to_json(case: Case, marks: PatientMarks) -> list[dict[str, Any]]:
+    """The onsets of every recording, and whether a run uses it: `use` is a phrase for the screen.
+
+    They are those of the default plan; a model with other windows can need more signal.
+    """
+    stamps = {stamp for file in case.files for stamp in file_stamps(file, case.code)}
+    used = _used(case, tuple(marks.onsets.items()), frozenset(stamps))
+    return [_to_json(used.get(file.name), bool(marks.onsets.get(file.name))) for file in case.files]
+
+
+def _to_json(used: UsedOnsets | None, is_marked: bool) -> dict[str, Any]:
+    if used is None:
         return {"onsets_s": [], "use": "not a seizure by its name: not used", "skipped": True}
-    onset = annotated_onset(file)
-    if onset is None:
-        return {"onsets_s": [], "use": "no onset: will be skipped", "skipped": True}
-    use = f"{onset.onset_s:.1f} s, as annotated in the file or dataset"
-    return {"onsets_s": [], "use": use, "skipped": False}
-
-
-def annotated_onset(file: TraceFile) -> Onset | None:
-    """The onset that the annotations of a recording mean; None where they mean none."""
-    if file.path is None:
-        return None
-    paths = [file.path]
-    if file.tree is not None and file.file is not None:
-        paths += file.tree.sidecars(file.file, "events", ".tsv")
-    stamps = tuple(path.stat().st_mtime_ns for path in paths if path.exists())
-    return _annotated(file, stamps)
+    why = " ".join(f"Excluded: {reason}" for reason in used.reasons)
+    if not used.onsets_s:
+        return {"onsets_s": [], "use": f"no onset: will be skipped. {why}", "skipped": True}
+    use = "marked" if is_marked else "as annotated in the file or dataset"
+    return {
+        "onsets_s": list(used.onsets_s),
+        "use": f"{use}. {why}" if why else use,
+        "skipped": False,
+    }
 
 
 @lru_cache(_CACHED)
-def _annotated(file: TraceFile, stamps: tuple[int, ...]) -> Onset | None:
-    """Annotated onset; read again if the files were changed (`stamps` are their times)."""
+def _used(
+    case: Case, marked: tuple[tuple[str, tuple[Onset, ...]], ...], stamps: frozenset[Any]
+) -> dict[str, UsedOnsets]:
+    """The onsets; looked for again if the files were changed (`stamps` are their times)."""
     try:
-        return find_onset(open_file(file).events())
-    except EpilensError:
-        return None
+        return used_onsets(case, dict(marked), Plan())
+    except DataError as error:
+        unusable = UsedOnsets((), (str(error),))
+        return {file.name: unusable for file in case.files}

@@ -11,7 +11,7 @@ from epilens.data.channels.contacts import contact_of, short_names
 from epilens.data.user_files import natural
 from epilens.review.batch import PatientBatch
 from epilens.review.comparison import compare
-from epilens.review.file_onsets import onset_to_json
+from epilens.review.file_onsets import onsets_to_json
 from epilens.review.reading_export import agreements, describe_agreement
 from epilens.review.readings import Reading
 from epilens.review.runs import ReviewRun, describe_differences
@@ -22,12 +22,13 @@ def runs_to_json(service: Service, code: str) -> dict[str, Any]:
     """Return the runs of a patient, newest last, and its current marks or their problem."""
     titles = service.file_titles(code)
     marks, problem = service.mark_store.read_or_problem(code)
+    case = service.session.case(code)
     return {
-        "patient": service.session.case(code).code,
+        "patient": case.code,
         "problem": problem,
         "files": [
-            {"name": file.name, "shown": file.shown, **onset_to_json(file, marks)}
-            for file in service.session.case(code).files
+            {"name": file.name, "shown": file.shown, **onsets}
+            for file, onsets in zip(case.files, onsets_to_json(case, marks), strict=True)
         ],
         "exclude": list(short_names(tuple(marks.bad))),
         "runs": [run_to_json(service, run, titles) for run in service.runs(code)],

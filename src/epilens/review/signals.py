@@ -6,14 +6,15 @@ Nothing is kept in memory but what a screen shows.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from epilens.core.errors import DataError
+from epilens.data.bare_files import contacts_in
 from epilens.data.channels.non_contacts import BIDS_CONTACTS, why_no_contact
 from epilens.data.discovery import TraceFile
 from epilens.data.montage import shafts_of
@@ -22,6 +23,7 @@ from epilens.data.onsets.onset import Event
 from epilens.data.readers import open_reader
 from epilens.data.readers.breaks import to_signal_s
 from epilens.data.readers.protocol import RecordingReader
+from epilens.data.run_contacts import used_contacts
 from epilens.data.user_files import natural
 
 
@@ -34,7 +36,7 @@ class OpenFile:
     shafts: tuple[str, ...]
     """Shaft of each contact; empty where its name has none."""
     bad: frozenset[str]
-    """Contacts that the file or its sidecars mark as bad."""
+    """Contacts that the analysis excludes, because the file or its sidecars mark them as bad."""
     not_shown: int
     """Number of channels that are not contacts."""
     file: TraceFile
@@ -92,47 +94,56 @@ def open_file(file: TraceFile) -> OpenFile:
         raise DataError(
             f"{file.name}: expected the signal, found only its sidecars. Finish the download."
         )
-    types, units = _sidecar(file)
+    table = _channel_table(file)
+    units = {}
+    if table is not None and "units" in table:
+        units = dict(zip(table["name"], table["units"], strict=True))
     try:
         reader = open_reader(file.path, units)
     except DataError as error:
         raise error.about(file.name) from error
     if not reader.samples:
         raise DataError(f"{file.name}: expected signal, found a recording of zero length.")
-    not_contacts, bad = _judged(reader, types)
-    contacts = [name for name in reader.names if name not in not_contacts] or list(reader.names)
+    contacts, used = _of_file(reader) if table is None else _of_run(file, table)
+    contacts = [name for name in reader.names if name in contacts] or list(reader.names)
     order = _by_shaft(contacts)
     names = tuple(contacts[i] for i, _ in order)
     return OpenFile(
         reader=reader,
         contacts=names,
         shafts=tuple(shaft for _, shaft in order),
-        bad=frozenset(bad) & set(names),
+        bad=frozenset(names) - used if used else frozenset(),
         not_shown=len(reader.names) - len(names),
         file=file,
     )
 
 
-def _sidecar(file: TraceFile) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """Type and status, and unit, of the channels that channels.tsv lists."""
+def _channel_table(file: TraceFile) -> pd.DataFrame | None:
+    """channels.tsv of a run; None without one that lists types."""
     if file.tree is None or file.file is None:
-        return {}, {}
+        return None
     table = file.tree.table(file.file, "channels")
-    if table is None or not {"name", "type"} <= set(table.columns):
-        return {}, {}
-    rows: Sequence[dict[Any, str]] = table.to_dict("records")
-    types = {row["name"]: (row["type"].upper(), row.get("status", "").lower()) for row in rows}
-    return types, {row["name"]: row.get("units", "") for row in rows}
+    return None if table is None or not {"name", "type"} <= set(table.columns) else table
 
 
-def _judged(
-    reader: RecordingReader, types: Mapping[str, tuple[str, str]]
-) -> tuple[set[str], Collection[str]]:
-    """Channels that are not contacts, and those that are marked as bad."""
-    if types:
-        other = {n for n in reader.names if types.get(n, ("",))[0] not in BIDS_CONTACTS}
-        return other, {n for n, (_, status) in types.items() if status not in ("good", "")}
-    return set(why_no_contact(reader.names, reader.kinds)), reader.bad
+def _of_run(file: TraceFile, table: pd.DataFrame) -> tuple[set[str], set[str]]:
+    """Contacts of a run, and those that the analysis uses; none of them if it refuses the run."""
+    assert file.tree is not None
+    assert file.file is not None
+    contacts = set(table["name"][table["type"].str.upper().isin(BIDS_CONTACTS)])
+    try:
+        return contacts, set(used_contacts(file.tree, file.file, table)[0])
+    except DataError:
+        return contacts, set()
+
+
+def _of_file(reader: RecordingReader) -> tuple[set[str], set[str]]:
+    """Contacts of a file without sidecars, and those that the analysis uses."""
+    contacts = set(reader.names) - set(why_no_contact(reader.names, reader.kinds))
+    try:
+        return contacts, set(contacts_in(reader, {}, ("", ""))[0])
+    except DataError:
+        return contacts, set()
 
 
 def _by_shaft(names: Sequence[str]) -> list[tuple[int, str]]:

@@ -14,7 +14,21 @@ import edfio
 import mne
 import numpy as np
 import pytest
-from trees import FS, NAMES, edit, noise, run_file, write_brainvision, write_edf, write_tree
+from trees import (
+    FS,
+    NAMES,
+    channel_rows,
+    edit,
+    folder,
+    noise,
+    run_file,
+    write_brainvision,
+    write_edf,
+    write_electrodes,
+    write_json,
+    write_tree,
+    write_tsv,
+)
 
 from epilens.core.errors import DataError
 from epilens.data.chunked_reader import open_contacts
@@ -169,6 +183,36 @@ def test_stimulator_electrodes_of_a_dataset_are_contacts_nowhere(tmp_path):
     opened = open_file(case.files[0])
     assert sorted(opened.contacts) == sorted(recording.channels)
     assert len(recording.channels) == len(open_contacts(path).channels) == len(NAMES) - 1
+
+
+def test_contacts_that_any_column_marks_are_used_nowhere(tmp_path):
+    """Bad by a column of channels.tsv that its JSON explains, or by electrodes.tsv."""
+    root = write_tree(tmp_path / "data", channels=channel_rows(artifact={"A3": "2"}))
+    levels = {"artifact": {"Levels": {"1": "no", "2": "yes"}}}
+    write_json(run_file(root, "channels.json"), levels)
+    mm = {"A1": (1.0, 2.0, 3.0), "B1": (4.0, 5.0, 6.0)}
+    write_electrodes(root, mm)
+    [table] = folder(root).glob("*_electrodes.tsv")
+    rows = [{"name": n, "x": 1, "y": 2, "z": i, "csf": n == "B1"} for i, n in enumerate(mm)]
+    write_tsv(table, rows)
+    path = run_file(root, "ieeg.edf")
+    [recording] = load_patient(PatientInput(path), Plan()).recordings
+    assert set(NAMES) - set(recording.channels) == {"A3", "B1"}
+    assert set(open_contacts(path).channels) == set(recording.channels)
+    (case,) = cases_of([path])
+    opened = open_file(case.files[0])
+    assert (set(opened.contacts), opened.bad) == (set(NAMES), {"A3", "B1"})
+
+
+def test_a_second_channel_of_a_contact_is_shown_as_bad(tmp_path):
+    names = [*NAMES, "A 01"]
+    path = tmp_path / "x.vhdr"
+    write_brainvision(path, noise(len(names)), names=names)
+    [recording] = load_patient(replace(AT_40, patient=path), Plan()).recordings
+    (case,) = cases_of([path], "P1")
+    opened = open_file(case.files[0])
+    assert set(opened.contacts) - opened.bad == set(recording.channels) == set(NAMES)
+    assert opened.bad == {"A 01"}
 
 
 def test_types_of_an_object_count_for_the_review_as_for_localize(tmp_path):

@@ -158,6 +158,8 @@ def draw_effects(compared: Compared, ax: Axes) -> None:
 
 def draw_patients(compared: Compared, ax: Axes) -> None:
     """The first metric's difference of each patient, sorted; one marker per center."""
+    from matplotlib.ticker import MaxNLocator
+
     metric = str(compared.table["metric"].iloc[0])
     rows = compared.differences.dropna(subset=[metric]).sort_values(metric, ignore_index=True)
     row = compared.table.iloc[0]
@@ -170,6 +172,7 @@ def draw_patients(compared: Compared, ax: Axes) -> None:
         # `$` in a center's name is not mathematics.
         name = str(center).replace("$", r"\$")
         ax.plot(part.index + 1, part[metric], ls="none", ms=4, label=name, **style)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"{len(rows)} patients, sorted", fontsize=8)
     ax.set_ylabel(f"difference in {heading(metric)}", fontsize=8)
     ax.legend(fontsize=7, frameon=False, loc="upper left")

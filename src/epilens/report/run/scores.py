@@ -22,7 +22,7 @@ _SHOWN = {
 def print_scores(
     table: pd.DataFrame, caveats: Sequence[str], below: Collection[str] | None = None
 ) -> None:
-    """Mean ± SD over seeds of the main metrics, one row per method; then the caveats.
+    """Means of the main metrics, ± SD where there are several seeds; then the caveats.
 
     The best AUROC comes first; `*` marks the best of each column. If `below` is given, these
     methods are marked as worse than the first one by more than chance, and `*` is not used.
@@ -39,8 +39,9 @@ def print_scores(
     marks = "*: best of its column"
     if below is not None:
         marks = "↓: AUROC below the first method's by more than chance explains"
+    several = table[[f"{name}_sd" for name in _SHOWN]].notna().any(axis=None)
     print_table(
-        f"Patient-equal means ± SD over seeds; {marks}",
+        f"Patient-equal means{' ± SD over seeds' if several else ''}; {marks}",
         ["Method", *_SHOWN.values(), "Bias"],
         rows,
         drop=("NEZ-F1", "Acc.", "Bias", "NDCG-EZ"),

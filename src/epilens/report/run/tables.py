@@ -1,8 +1,8 @@
 """A table of an analysis as terminal text, LaTeX (booktabs), Markdown and HTML.
 
 A mean and its SD share a cell; the paper's value has a column of its own next to it. In HTML a cell
-has our number and, below it, the paper's: narrow enough for the page, and on a phone each row
-becomes a card whose numbers are all visible.
+has our number and, below it, the paper's: narrow enough for the page, and on a phone the table is
+moved sideways.
 """
 
 from __future__ import annotations
@@ -306,6 +306,6 @@ def _html_cell(column: PageColumn, i: int) -> str:
     best = " best" if column.best[i] else ""
     below = f'<span class="paper">paper {html.escape(column.paper[i])}</span>'
     return (
-        f'<td class="{_kind(column)}{best}" data-label="{html.escape(column.heading)}">'
+        f'<td class="{_kind(column)}{best}">'
         f"<span>{html.escape(column.own[i])}</span>{below if column.paper[i] else ''}</td>"
     )

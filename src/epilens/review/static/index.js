@@ -11,7 +11,7 @@ function recordingLink(code, file) {
 
 function patientRow(patient) {
   const marked = patient.files.reduce((sum, file) => sum + file.onsets_s.length, 0);
-  const words = [marked ? `${marked} onset${marked > 1 ? 's' : ''} marked` : 'not reviewed', patient.bad ? `${patient.bad} bad contact${patient.bad > 1 ? 's' : ''}` : ''];
+  const words = [marked ? `${marked} onset${marked > 1 ? 's' : ''} marked` : '', patient.bad ? `${patient.bad} bad contact${patient.bad > 1 ? 's' : ''}` : ''];
   const summary = patient.problem ? el('div', { class: 'problem' }, patient.problem) : words.filter(Boolean).join(', ');
   const state = el('td', { 'data-title': 'State', id: `state-${patient.code}` }, summary);
   return el('tr', { id: `case-${patient.code}` }, el('td', { 'data-title': 'Patient' }, patient.code),

@@ -6,7 +6,7 @@ function describe(patient) {
   if (patient.problem) lines.push(el('span', { class: 'problem' }, patient.problem));
   if (patient.running) lines.push('running …');
   else if (patient.run) lines.push(`run ${patient.run} finished`);
-  else lines.push(patient.runs ? 'no run succeeded' : 'no run yet');
+  else if (patient.runs) lines.push('no run succeeded');
   if (patient.batch && patient.batch.kind === 'failed') lines.push(el('span', { class: 'problem' }, `batch: ${patient.batch.problem}`));
   if (patient.signers.length) lines.push(`signed by ${patient.signers.map((s) => s.reader).join(', ')}`);
   else lines.push(el('strong', {}, 'awaiting review'));

@@ -49,6 +49,6 @@ function nameButton(index) { return button(contacts[index].short, () => choose(i
 function buildSummaries() {
   fill('summaries', ...byRank.slice(0, Math.min(C, 10)).map((i) => {
     const c = contacts[i];
-    return el('div', { class: 'summary' }, el('h3', {}, ranksOnly ? `${c.rank}. ${c.short}` : `${c.rank}. ${c.short}: EZ score ${number(c.ez)}${c.p === null ? '' : `, P(EZ) ${percent(c.p)}`}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
+    return el('div', { class: 'summary' }, el('h3', {}, ranksOnly ? `${c.rank}. ${c.short}` : `${c.rank}. ${c.short}: EZ score ${number(c.ez)}${c.p === null ? '' : `, P(EZ) ${percent(c.p)}${data.abstains ? ' (the model abstains)' : ''}`}`), el('ul', {}, ...c.words.map((sentence) => el('li', {}, sentence))));
   }));
 }

@@ -104,7 +104,7 @@ function hideTip() { tip.hidden = true; }
 
 function describeContact(c) {
   const lines = [fullName(c), scoreText(c)];
-  if (c.p !== null) lines.push(`calibrated P(EZ) ${percent(c.p)}`);
+  if (c.p !== null) lines.push(`calibrated P(EZ) ${percent(c.p)}${data.abstains ? ' (the model abstains)' : ''}`);
   if (c.first !== null) lines.push(`first clear rise ${seconds(c.first)}`);
   if (regionOf(c)) lines.push(`${regionText(regionOf(c))} (${ATLAS}, ${percent(regionOf(c).share)})`);
   if (c.quality !== 'good') lines.push(`signal: ${c.quality}`);

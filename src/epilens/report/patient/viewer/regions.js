@@ -60,6 +60,6 @@ function regionRow({ name, members }) {
   return el('tr', {}, el('td', { class: 'left wrap' }, name), el('td', {}, String(inRegion.length)),
     data.abstains ? null : el('td', { class: 'above' }, String(inRegion.filter(isFlagged).length)),
     el('td', {}, ranksOnly ? number(median(inRegion.map((c) => c.rank)), 0) : number(mean(inRegion.map((c) => c.ez)))),
-    inRegion[0].p === null ? null : el('td', {}, percent(mean(inRegion.map((c) => c.p)))),
+    inRegion[0].p === null ? null : el('td', {}, probability(mean(inRegion.map((c) => c.p)))),
     el('td', { class: 'left' }, nameButton(members[0]), ` #${inRegion[0].rank}`), el('td', {}, times.length ? seconds(Math.min(...times)) : '–'));
 }

@@ -79,6 +79,12 @@ function bytesOf(text) {
 }
 
 function number(value, digits = 2) { return value === null || value === undefined ? '–' : value.toFixed(digits); }
+// A calibrated probability is not valid where the model abstains.
+function probability(value) {
+  if (!data.abstains || value === null) return percent(value);
+  return el('span', { class: 'muted', title: 'The model abstains: P(EZ) is not valid for this patient' }, percent(value));
+}
+
 function percent(value) { return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`; }
 function seconds(value) {
   return value === null || value === undefined ? '–' : `${signed(value, 1)} s`;

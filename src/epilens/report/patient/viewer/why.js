@@ -24,7 +24,7 @@ function buildChosen() {
   const c = contacts[state.chosen];
   const facts = [...(c.short === c.name ? [] : [['in the recording', c.name]]), ['rank', `${c.rank} of ${C}`]];
   if (!ranksOnly) facts.push(['EZ score', number(c.ez)]);
-  if (c.p !== null) facts.push(['calibrated P(EZ)', percent(c.p)]);
+  if (c.p !== null) facts.push(['calibrated P(EZ)', probability(c.p)]);
   if (c.prq !== null) facts.push(['PRQ-Net, BCR-Net', `${number(c.prq)}, ${number(c.bcr)}`]);
   if (c.ensembleSd !== null) facts.push(['ensemble SD', number(c.ensembleSd)]);
   data.sets.forEach((one, i) => facts.push([`in the ${percent(one.coverage)} set`, c.sets[i] ? 'yes' : 'no']));
@@ -39,7 +39,7 @@ function buildChosen() {
     el('dl', { class: 'facts wide' }, ...regionFacts(c).flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),
     el('ul', { class: 'sentences' }, ...c.words.map((sentence) => el('li', {}, sentence))));
   fill('contributions', ...contributions(), ...agreement(c));
-  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` ${scoreText(c)}`, c.p === null ? '' : `, P(EZ) ${percent(c.p)}`));
+  fill('chosen-bar', el('span', { class: 'chip' }, swatchOf(c), el('strong', { title: c.name }, c.short), ` ${scoreText(c)}`, ...(c.p === null ? [] : [', P(EZ) ', probability(c.p)])));
 }
 
 function swatchOf(c) {
