@@ -32,15 +32,22 @@ def write_edf(
 ) -> Path:
     """Two channels become fast at 40 s of 80; the header names a person."""
     made = make_recording(fs=FS, channels=names, ez=2, start_s=-ONSET_S, stop_s=ONSET_S, seed=seed)
+    return write_signals(path, names, made.signal, FS, notes)
+
+
+def write_signals(
+    path: Path, names: Sequence[str], uv: np.ndarray, fs: float, notes: Sequence[Any] = ()
+) -> Path:
+    """An EDF+ of signals (channel, time) in µV; the header names a person."""
     signals = [
         edfio.EdfSignal(
             x.astype(np.float64),
-            FS,
+            fs,
             label=name[:16],
             physical_dimension="uV",
             physical_range=(-999, 999),
         )
-        for name, x in zip(names, made.signal.clip(-998, 998), strict=True)
+        for name, x in zip(names, uv.clip(-998, 998), strict=True)
     ]
     edfio.Edf(
         signals,

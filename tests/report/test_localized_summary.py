@@ -70,10 +70,10 @@ def test_certainty_states_the_probability_and_the_agreement_of_the_seizures():
 
 
 def test_questioned_onsets_come_before_the_traces():
-    plain = replace(usual(), questioned_onsets=0, is_implausible=False)
+    plain = replace(usual(), questioned_onsets=0, doubts=())
     first = ", ".join(usual().contacts["name"].head(2))
     assert plain.summary[2].startswith(f"Look first at the traces of {first} and ")
-    questioned = replace(usual(), questioned_onsets=2, is_implausible=True).summary[2]
+    questioned = replace(usual(), questioned_onsets=2, doubts=("Check this ranking.",)).summary[2]
     assert questioned.startswith("First check the onsets of 2 seizures (see the cautions), then ")
-    doubtful = replace(plain, is_implausible=True).summary[2]
+    doubtful = replace(plain, doubts=("Check this ranking.",)).summary[2]
     assert doubtful.startswith("First read why this ranking may be wrong, then look at the traces")

@@ -55,6 +55,8 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         say(f"--patient {request.code} is not used: the files contain {localized.patient}")
     for sentence in (*localized.summary, *localized.problems):
         say(sentence)
+    for doubt in localized.doubts:
+        say(f"caution: {doubt}")
     for caution in localized.certainty.cautions:
         if caution.level != "note":
             say(f"{caution.level}: {caution.text}")

@@ -13,21 +13,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from epilens.data.channels.contacts import short_names
+from epilens.data.onsets.finder import OnsetCandidate
 from epilens.data.onsets.texts import CLINICAL, UNCERTAIN
 from epilens.evidence.descriptors import rows_of
 from epilens.localization.certainty import Caution
+from epilens.localization.onset_search import FAR_S, LEAST_SURE, SURE, is_near
 from epilens.localization.prepare import Evidence
 from epilens.localization.run_metadata import SeizureFacts
 from epilens.localization.timing import Timing
 
-FAR_S = 5.0
-"""A proposed onset that is farther from the given one is reported."""
 LATE_S = 8.0
 """The first quarter of the contacts that change should do so before this."""
 PRECEDES_SD, PRECEDES_S = 5.0, 3.0
 """Activity precedes the onset if a contact stays above the first from the second before it on."""
-LEAST_SURE = 0.2
-"""Proposed onsets that are less certain do not count."""
+FEW = 0.1
+"""Below this fraction of the contacts, hardly any changes; one in ten makes a proposed onset."""
 
 
 def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
@@ -60,13 +60,16 @@ def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFact
     if facts.name not in evidence.proposed or given_s is None:
         return []
     candidates = [c for c in evidence.proposed[facts.name] if c.sure >= LEAST_SURE]
-    changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
     if candidates:
-        nearest = min(candidates, key=lambda c: abs(c.onset_s - given_s))
+        nearest = _nearest(candidates, given_s)
         if abs(nearest.onset_s - given_s) > FAR_S:
             return [_suggestion(given_s, nearest.onset_s, f"certainty {nearest.sure:.2f}")]
+    changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
+    contacts = int(evidence.shown[s].sum())
+    if not candidates and len(changes_s) < FEW * contacts:
+        return [_no_change(given_s, len(changes_s), contacts)]
     if not len(changes_s):
-        return [] if candidates else [f"No contact changes around {given_s:.1f} s."]
+        return []
     first_s = float(np.quantile(changes_s, 0.25))
     if first_s <= LATE_S:
         return []
@@ -75,6 +78,20 @@ def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFact
             given_s, given_s + first_s, "where a quarter of the active contacts have changed"
         )
     ]
+
+
+def _nearest(candidates: Sequence[OnsetCandidate], given_s: float) -> OnsetCandidate:
+    """The candidate at the given onset if there is one; else the nearest of those that are sure."""
+    near = [c for c in candidates if is_near(c, given_s)]
+    sure = [c for c in candidates if c.sure >= SURE]
+    return min(near or sure or candidates, key=lambda c: abs(c.onset_s - given_s))
+
+
+def _no_change(given_s: float, changed: int, contacts: int) -> str:
+    if not changed:
+        return f"No contact changes around {given_s:.1f} s."
+    verb = "changes" if changed == 1 else "change"
+    return f"Only {changed} of {contacts} contacts {verb} around {given_s:.1f} s."
 
 
 def _suggestion(given_s: float, suggested_s: float, basis: str) -> str:

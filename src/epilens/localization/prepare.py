@@ -15,7 +15,7 @@ from epilens.core.types import Bools
 from epilens.data.audit import AuditRow
 from epilens.data.discovery import patient_code
 from epilens.data.load_patient import LoadedPatient, load_patient
-from epilens.data.onsets.finder import OnsetCandidate, propose_onsets
+from epilens.data.onsets.finder import OnsetCandidate
 from epilens.data.recording import Recording
 from epilens.evidence.contact_features import features_shown, has_features
 from epilens.evidence.cube import check, is_ictal, joined
@@ -25,6 +25,7 @@ from epilens.evidence.signals import has_signals, without_signals
 from epilens.evidence.store import STORES
 from epilens.localization import Request
 from epilens.localization.data_cautions import data_cautions
+from epilens.localization.onset_search import proposed_onsets
 from epilens.localization.run_metadata import (
     SeizureFacts,
     analysis_settings,
@@ -107,7 +108,7 @@ def prepare_evidence(
         check_cube(cube, source)
         _check_stores(cube, stores, request.model is None)
         tick("reading", 2)
-        return _evidence(_tidy(cube), LoadedPatient(), request, source)
+        return _evidence(_tidy(cube), LoadedPatient(), request, source, tick)
     tick("reading", 0)
     loaded = load_patient(request, source.plan, tick)
     tick("describing", 1)
@@ -115,7 +116,7 @@ def prepare_evidence(
     described, rows = _describe(loaded.recordings, source.plan, stores)
     tick("described", 1)
     loaded = replace(loaded, rows=[*loaded.rows, *rows])
-    return _evidence(_tidy(described), loaded, request, source)
+    return _evidence(_tidy(described), loaded, request, source, tick)
 
 
 def _check_stores(cube: xr.Dataset, stores: Collection[str], by_default: bool) -> None:
@@ -186,7 +187,11 @@ def _check_ictal(cube: xr.Dataset, source: Source, by_default: bool) -> None:
 
 
 def _evidence(
-    described: xr.Dataset, loaded: LoadedPatient, request: Request, source: Source
+    described: xr.Dataset,
+    loaded: LoadedPatient,
+    request: Request,
+    source: Source,
+    tick: Progress,
 ) -> Evidence:
     cube = without_signals(described)
     _check_ictal(cube, source, request.model is None)
@@ -207,20 +212,9 @@ def _evidence(
         dropped=dropped,
         quality=quality,
         problems=tuple(loaded.problems),
-        proposed=proposed_onsets(loaded.recordings),
+        proposed=proposed_onsets(loaded.recordings, loaded.rows, tick),
         data_cautions=data_cautions(loaded.rows, channels, seizures, shown),
     )
-
-
-def proposed_onsets(recordings: Sequence[Recording]) -> dict[str, tuple[OnsetCandidate, ...]]:
-    """Onsets that the signal of each seizure proposes; none where it is too short for that."""
-    proposed = {}
-    for recording in recordings:
-        try:
-            proposed[recording.run] = propose_onsets(recording)
-        except DataError:
-            continue
-    return proposed
 
 
 def _seizures_left_out(loaded: LoadedPatient, used: Collection[str]) -> tuple[tuple[str, str], ...]:

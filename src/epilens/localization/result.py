@@ -75,8 +75,8 @@ class Localization(Evidence):
     """Known zones that the ranking is compared with."""
     questioned_onsets: int = 0
     """Seizures whose onset the signal questions."""
-    is_implausible: bool = False
-    """Whether the ranking disagrees with scores that need no training, or with the seizures."""
+    doubts: tuple[str, ...] = ()
+    """Why the ranking is not plausible; the first of the caveats."""
 
     def __len__(self) -> int:
         return len(self.channels)
@@ -109,6 +109,11 @@ class Localization(Evidence):
         notes = [SIMULATED] * self.is_simulated
         notes += [TRAINED_ON_SIMULATED] * self.source.simulated + [RESEARCH]
         return card(self.patient, facts, shown, picture, notes)
+
+    @property
+    def is_implausible(self) -> bool:
+        """Whether the ranking disagrees with scores that need no training, or with the seizures."""
+        return bool(self.doubts)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -198,7 +203,7 @@ def assemble(request: Request, tick: Progress) -> Localization:
         if not (unused and other.name == source.name)
         and (is_ranking(other_p_nez := other.score(evidence.method_input).p_nez) or request.compare)
     ]
-    implausible, added = check_plausibility(source, evidence, p_nez, timing, compared)
+    doubts, added = check_plausibility(source, evidence, p_nez, timing, compared)
     cut = _resection(request.resected, evidence, p_nez, k)
     return Localization(
         **vars(evidence),
@@ -209,12 +214,12 @@ def assemble(request: Request, tick: Progress) -> Localization:
         k=k,
         why=why,
         words=describe_contacts(scores, timing, evidence.shown, why, k),
-        caveats=(*implausible, *caveats(source, certainty, cut)),
+        caveats=(*doubts, *caveats(source, certainty, cut)),
         resection=cut,
         comparisons=(*compared, *added),
         maps=time_maps((source, *others), evidence.method_input),
         questioned_onsets=len(questioned),
-        is_implausible=bool(implausible),
+        doubts=tuple(doubts),
     )
 
 
