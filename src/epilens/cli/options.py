@@ -153,10 +153,11 @@ def next_step(text: str, *paths: Path | str) -> None:
 
 
 def settings_of(path: Path | None, labels: Path | None, onsets: Path | None):
-    """The plan of a file, or the paper's, with the tables that were given."""
+    """The plan of a file, or the paper's networks, with the tables that were given."""
     from epilens.plan import Plan
 
     given = {"labels": labels, "onsets": onsets}
     tables = {name: str(table) for name, table in given.items() if table is not None}
-    plan = Plan.load(path) if path else Plan()
+    # Contacts as in the shipped plan `paper`.
+    plan = Plan.load(path) if path else Plan().override(quality={"note_broken": True})
     return plan.override(cohort=tables)

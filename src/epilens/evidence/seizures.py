@@ -120,10 +120,10 @@ def fill(
 def described_by(plan: Plan, sections: Iterable[str]) -> dict[str, Any]:
     """Fields of the plan that change a store whose `Store.sections` these are.
 
-    Not `quality.keep`: it is a choice for single patients, like their labels and onsets, which can
-    be given on the command line.
+    Not which contacts are kept: a choice for single patients, like their labels and onsets, which
+    changes no other contact.
     """
     fields = plan.fields((*READING, *sections))
-    del fields["quality.keep"]
+    del fields["quality.keep"], fields["quality.note_broken"]
     cohort = {"cohort.duplicates": plan.cohort.duplicates, "cohort.ez": plan.cohort.ez}
     return fields | cohort

@@ -210,7 +210,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     cube = evidence.cube
     if dropped := len(evidence.dropped):
         many = "1 channel is" if dropped == 1 else f"{dropped} channels are"
-        reasons = Counter(why for _, why in evidence.dropped).most_common()
+        reasons = Counter(row.why for row in evidence.dropped).most_common()
         listed = [f"{count} ({why})" for why, count in reasons[:_REASONS]]
         if others := sum(count for _, count in reasons[_REASONS:]):
             listed.append(f"{others} for other reasons")

@@ -53,9 +53,10 @@ class MontagePlan(Section):
 class QualityPlan(Section):
     """When a channel's signal is flagged, and which flags exclude it."""
 
-    newer: ClassVar[tuple[str, ...]] = ("keep",)
+    newer: ClassVar[tuple[str, ...]] = ("keep", "note_broken")
     drop: tuple[Flag, ...] = ()
-    """Flags that exclude a channel from its run; the others are only noted in the audit."""
+    """Flags that exclude a channel from its run; other flags are only noted in the audit. Contacts
+    whose signal is broken are excluded in any case, unless `note_broken` is set."""
     flat_uv: Microvolts = 1e-3
     """Range in µV below which a channel is flat."""
     clipped_share: Annotated[float, Field(gt=0, le=1)] = 0.01
@@ -65,6 +66,9 @@ class QualityPlan(Section):
     keep: tuple[PatientChannel, ...] = ()
     """Channels that are used although the checks of their signal exclude them, as
     `PATIENT:CHANNEL`."""
+    note_broken: bool = False
+    """Whether contacts with a broken signal (noise, gaps, saturation) are noted and used. The
+    paper's plans do this, because the paper's channels are those that the sidecars call good."""
 
 
 class FilterPlan(Section):

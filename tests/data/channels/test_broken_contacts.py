@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter1d
 
 from epilens.data.channels.broken_contacts import check_contacts, repair_impossible
-from epilens.plan import QualityPlan
+from epilens.plan import Plan, QualityPlan, shipped_plans
 from epilens.testing import make_recording
 
 FS, ONSET = 256.0, round(35 * 256.0)
@@ -54,6 +54,21 @@ def test_a_broken_contact_is_excluded_with_its_reason(defect, change):
     assert [(row.channel, row.code, row.effect, row.found) for row in rows] == [
         ("A7", "channel-quality", "excluded", defect)
     ]
+
+
+def test_a_plan_can_keep_broken_contacts_with_a_note():
+    recording = make_recording(channels=12, fs=FS)
+    recording.signal[6] *= 20
+    trusted, rows = check_contacts(recording, QualityPlan(note_broken=True))
+    assert all(trusted)
+    assert [(row.effect, row.found) for row in rows.values()] == [("noted", "noise before onset")]
+    assert "kept by the plan" in rows["A7"].why
+
+
+def test_the_paper_s_plans_use_all_channels_that_the_sidecars_call_good():
+    plans = {name: Plan.load(path) for name, path in shipped_plans().items()}
+    keep = {name for name, plan in plans.items() if plan.quality.note_broken}
+    assert keep == {"paper", "public", "raw", "loco", "loco-raw"}
 
 
 @pytest.mark.parametrize(

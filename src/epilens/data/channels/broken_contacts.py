@@ -53,7 +53,8 @@ def check_contacts(
 ) -> tuple[list[bool], dict[str, AuditRow]]:
     """Whether each contact can be trusted, and audit rows about the others by name.
 
-    keep : contacts that the user keeps, so that defects are only noted.
+    keep : contacts that the user keeps, so that defects are only noted; `note_broken` of the plan
+    keeps all.
     """
     signal, fs = recording.signal, recording.fs
     if recording.missing is not None:
@@ -65,10 +66,11 @@ def check_contacts(
     trusted = [True] * len(recording.channels)
     for i, (defect, amount) in sorted((_doubtful(before) | broken).items()):
         name = recording.channels[i]
-        trusted[i] = name in kept or i not in broken
+        trusted[i] = i not in broken or plan.note_broken or name in kept
         text = f"signal is {{found}} ({amount})"
         if i in broken:
-            text += "; kept by the user" if trusted[i] else "; not used in this seizure"
+            who = "plan" if plan.note_broken else "user"
+            text += f"; kept by the {who}" if trusted[i] else "; not used in this seizure"
         row = noted_row if trusted[i] else excluded_row
         rows[name] = row("channel", text, "channel-quality", (*recording.who, name), defect)
     return trusted, rows
