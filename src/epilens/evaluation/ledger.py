@@ -156,8 +156,8 @@ def _probabilities(prq: ArrayLike, bcr: ArrayLike) -> tuple[Floats, Floats]:
     first, second = np.asarray(prq, np.float64), np.asarray(bcr, np.float64)
     if first.shape != second.shape:
         raise LedgerError(
-            f"fuse: expected arrays of the same shape, found {first.shape} and {second.shape}. Give "
-            "both scores of the same channels."
+            f"fuse: expected arrays of the same shape, found {first.shape} and {second.shape}. "
+            "Give both scores of the same channels."
         )
     for values in (first, second):
         outside = values[~((values >= 0) & (values <= 1))]
