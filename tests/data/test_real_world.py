@@ -424,6 +424,15 @@ def test_patients_without_seizures_are_listed_next_to_the_others(tmp_path):
     assert [patient.name for patient in recordings.patients] == ["sub-01"]
 
 
+def test_excluded_seizures_of_a_patient_who_has_no_other_are_counted(tmp_path):
+    write_tree(tmp_path, kind=None)
+    write_run(tmp_path, "02", "01", events=[(0.0, "nothing")], kind=None)
+    write_run(tmp_path, "02", "02", events=[(0.0, "nothing")], kind=None)
+    summary = cohort_summary(survey_cohort(tmp_path))
+    assert [patient["seizures_excluded"] for patient in summary["patients"]] == [0, 2]
+    assert summary["total"]["seizures_excluded"] == 2
+
+
 def test_an_onset_that_the_user_gives_makes_a_seizure_of_any_run(tmp_path):
     root = write_tree(tmp_path / "tree", task="sleep", events=None, kind=None)
     table = write_tsv(tmp_path / "onsets.tsv", [{"patient": "01", "run": "01", "onset_s": 42}])

@@ -101,6 +101,13 @@ def test_a_constant_has_no_spectrum_no_variance_and_no_entropy():
     )
 
 
+@pytest.mark.parametrize("names", [PAPER_NINE, ("spectral_entropy",)])
+@pytest.mark.parametrize("length_s", [2.0, 8.0])
+def test_no_descriptor_of_a_missing_signal_is_a_number(names, length_s):
+    x = np.full((1, 5120), np.nan)
+    assert np.isnan(descriptors(x, fs=512.0, length_s=length_s, names=names)).all()
+
+
 def test_a_sine_is_in_its_band_and_nowhere_else():
     fs = 1000.0
     t = np.arange(2000) / fs

@@ -78,7 +78,8 @@ class Scan:
         self._onsets = RunOnsets(tree, dataset, plan, onsets, self.rows)
         self._zones = PatientZones(tree, dataset, plan, everyone, self.rows)
         self._electrodes = BidsElectrodes(tree, self.rows)
-        self._without_seizure: list[str] = []
+        self._without_seizure: dict[str, int] = {}
+        """Number of excluded seizures, by patient."""
 
     def patients(self, names: Collection[str] | None = None) -> list[Patient]:
         """Every included patient with a usable seizure, in natural order of their names."""
@@ -95,7 +96,7 @@ class Scan:
     def without_seizure(self) -> list[Patient]:
         """Included patients in which `patients` found no usable seizure, from all of their runs."""
         rows = set(self.rows)
-        patients = [self._surveyed(name) for name in self._without_seizure]
+        patients = [self._surveyed(*patient) for patient in self._without_seizure.items()]
         self._note_dataset(patients)
         # A run that was tried as a seizure is not listed again.
         fresh = [row for row in self.rows if row not in rows]
@@ -121,7 +122,7 @@ class Scan:
             patient = self._patient(name)
             if patient.runs:
                 return patient
-            self._without_seizure.append(name)
+            self._without_seizure[name] = patient.seizures_excluded
             text = f"has no usable seizure ({patient.seizures_excluded} excluded)"
             why = Note(text, "no-seizure")
         self.rows.append(AuditRow.of("patient", why, (name,)))
@@ -141,7 +142,7 @@ class Scan:
                 self.rows.append(AuditRow.of("seizure", error, (name, run_name(file))))
         return self._assembled(name, usable, excluded)
 
-    def _surveyed(self, name: str) -> Patient:
+    def _surveyed(self, name: str, excluded: int) -> Patient:
         """A patient without a usable seizure, as all of its runs describe it."""
         usable = []
         for file in runs_of(self.tree, name):
@@ -151,7 +152,7 @@ class Scan:
                 usable.append(RunSidecars(name, file, table, good, fields, {}))
             except DataError as error:
                 self.rows.append(AuditRow.of("run", error, (name, run_name(file))))
-        return self._assembled(name, usable, 0)
+        return self._assembled(name, usable, excluded)
 
     def _assembled(self, name: str, runs: Sequence[RunSidecars], excluded: int) -> Patient:
         """Combine the usable runs of a patient with its labels and positions."""
@@ -250,12 +251,14 @@ class Scan:
     def _zones_of(
         self, name: str, runs: Sequence[RunSidecars], electrodes: Sequence[RunElectrodes]
     ) -> Zones:
+        good = {channel for run in runs for channel in run.good}
         tables = PatientTables(
             name,
             tuple(run.contacts for run in runs),
             pd.concat([part.table for part in electrodes]).fillna("") if electrodes else None,
             channel_fields(self.tree, runs[0].file),
             electrodes[0].fields if electrodes else {},
+            {channel for run in runs for channel in run.contacts["name"]} - good,
         )
         return self._zones.of(tables, self._onset_contacts(runs, tables))
 

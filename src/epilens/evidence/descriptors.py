@@ -119,7 +119,7 @@ def spectral_entropy(psd: Array, f: Array) -> Array:
     power = psd[..., (f >= RETAINED_HZ[0]) & (f <= RETAINED_HZ[1])]
     total = power.sum(axis=-1, keepdims=True)
     # A constant leaves rounding errors in every bin; they are not a spectrum.
-    some = total > _ROUNDING * psd.sum(axis=-1, keepdims=True)
+    some = ~(total <= _ROUNDING * psd.sum(axis=-1, keepdims=True))  # NaN stays NaN
     share = np.where(some, power / np.where(some, total, 1), 0)
     return -(share * np.log(share + ENTROPY_EPSILON)).sum(axis=-1) / np.log(power.shape[-1])
 

@@ -97,4 +97,4 @@ def _spectral_part(y: Array, samples: WindowSamples, out: NDArray[np.float32]) -
     weighted = np.einsum("...k,...k", power, np.log(power))
     safe = np.where(total > 0, total, 1)
     entropy = (np.log(safe) - weighted / safe) / bins.log_count
-    out[..., _INDEX["spectral_entropy"]] = np.where(total > 0, entropy, 0)
+    out[..., _INDEX["spectral_entropy"]] = np.where(total == 0, 0, entropy)
