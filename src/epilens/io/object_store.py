@@ -9,7 +9,6 @@ the folder that it is downloaded to is refused.
 from __future__ import annotations
 
 import errno
-import json
 import re
 import shutil
 from collections.abc import Generator, Mapping
@@ -24,9 +23,6 @@ from epilens.io.atomic import replace_file
 from epilens.io.os_errors import explain_os_error
 from epilens.io.safe_read import is_plain_path
 
-MANIFEST = ".epilens-manifest.json"
-"""Lists the objects of a store in the layout of earlier versions, which is only read."""
-_MOST_MANIFEST = 256 * 1024**2
 _ONE_REQUEST = 90 * 1024**2
 """Objects up to this size are sent in one request, which can carry a condition."""
 _EXTRAS = {"s3": "s3", "s3a": "s3"}
@@ -89,11 +85,8 @@ class ObjectStore:
             ) from None
         return cls(url, fs, str(root).rstrip("/"))
 
-    def list(self, to_write: bool = False) -> dict[str, StoredObject]:
-        """All objects by name, without those whose name begins with `.epilens-`.
-
-        to_write : refuse a store in the layout of earlier versions, which is only read.
-        """
+    def list(self) -> dict[str, StoredObject]:
+        """All objects by name, without those whose name begins with `.epilens-`."""
         with self._errors():
             entries = self.fs.find(self.root, detail=True)
         names = {str(path)[len(self.root) + 1 :]: entry for path, entry in entries.items()}
@@ -102,13 +95,6 @@ class ObjectStore:
             for name, entry in names.items()
             if entry.get("type") != "directory" and not _is_internal(name)
         }
-        if MANIFEST in names:
-            if to_write:
-                raise StorageError(
-                    f"{self.url}: expected a store of this version, found one of an earlier "
-                    "version, which can only be read. Give another address."
-                )
-            objects = self._read_manifest()
         self._check_names(objects)
         return objects
 
@@ -120,25 +106,6 @@ class ObjectStore:
                     f"{self.url}: expected names of files inside the store, found {name[:80]!r}. "
                     "Nothing of it is read: do not trust this store."
                 )
-
-    def _read_manifest(self) -> dict[str, StoredObject]:
-        """The objects of a store that an earlier version of EpiLENS wrote."""
-        with self._errors():
-            content = self.fs.cat_file(f"{self.root}/{MANIFEST}", start=0, end=_MOST_MANIFEST)
-        objects = {}
-        try:
-            for name, entry in json.loads(content)["files"].items():
-                digest, size = entry["sha256"], entry["size"]
-                if not re.fullmatch("[0-9a-f]{64}", digest) or not isinstance(size, int):
-                    raise ValueError
-                path = f"{self.root}/objects/{digest}/{PurePosixPath(name).name}"
-                objects[name] = StoredObject(path, size, digest)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise StorageError(
-                f"{self.url}: expected a manifest of EpiLENS ({MANIFEST}), found one that cannot "
-                "be read. Write the store again at another address."
-            ) from None
-        return objects
 
     def get(self, stored: StoredObject, path: Path) -> None:
         """Download an object to a local file."""

