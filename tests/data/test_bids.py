@@ -536,6 +536,24 @@ def test_an_onset_table_may_be_separated_by_commas_or_semicolons(tmp_path, separ
     assert onsets == {("sub-01", "1"): 33.25, ("sub-02", "3"): 7.0}
 
 
+def test_an_onset_table_may_state_uncertainties(tmp_path):
+    stated = {"01": "1.5", "02": "n/a", "03": "0"}
+    rows = [
+        {"patient": "01", "run": run, "onset_s": 3, "uncertainty_s": text}
+        for run, text in stated.items()
+    ]
+    onsets = read_onsets(write_tsv(tmp_path / "o.tsv", rows)).values()
+    assert [onset.uncertainty_s for onset in onsets] == [1.5, None, 0.0]
+
+
+@pytest.mark.parametrize("typed", ["-1", "small", "inf"])
+def test_an_uncertainty_that_is_no_time_is_refused(tmp_path, typed):
+    row = {"patient": "01", "run": "01", "onset_s": 3, "uncertainty_s": typed}
+    path = write_tsv(tmp_path / "o.tsv", [row])
+    with pytest.raises(DataError, match="expected an uncertainty of 0 s or more for 01 01"):
+        read_onsets(path)
+
+
 def test_an_onset_table_without_its_columns_is_refused(tmp_path):
     path = write_tsv(tmp_path / "o.tsv", [{"patient": "01", "seconds": 3}])
     with pytest.raises(DataError, match=r"Add onset_s, run\."):

@@ -38,12 +38,13 @@ def marks(onset_s=40.0, exclude=()):
     return PatientMarks(files=files, bad=dict.fromkeys(exclude, "by eye"))
 
 
-def review_with_runs(out, blind, onsets_s=(40.0, 50.0)):
-    """A review of one patient with a finished run for each onset."""
+def review_with_runs(out, blind, onsets_s=(40.0, 50.0), **mark):
+    """A review of one patient with a finished run for each onset; `mark` describes it further."""
     session = open_session(cases_of([plain_files()], "P1"), out, blind=blind)
     service = Service(session, MarkStore(session))
     for revision, onset_s in enumerate(onsets_s):
-        tree = {"files": {file.name: {"onsets": [{"onset_s": onset_s}]} for file in case().files}}
+        onsets = {"onsets": [{"onset_s": onset_s} | mark]}
+        tree = {"files": {file.name: onsets for file in case().files}}
         service.mark_store.write("sub-P1", tree, revision)
         spec = service.run_spec("sub-P1", METHOD)
         work(service.runs("sub-P1").begin(spec.inputs), spec)

@@ -44,7 +44,7 @@ def test_marks_are_kept_as_json_and_as_the_tables_that_other_verbs_read(session)
     assert kept["revision"] == 1
     assert kept["files"][name]["onsets"][0]["onset_s"] == 60.123
     assert read_onsets(session.out / "onsets.tsv") == {
-        ("sub-P1", name): Onset.given(60.123, TABLED)
+        ("sub-P1", name): Onset.given(60.123, TABLED, uncertainty_s=1.5)
     }
     lines = (session.out / "sub-P1" / "channels.tsv").read_text().splitlines()
     assert lines == ["name\tstatus\tstatus_description", "LB3\tbad\tby eye"]

@@ -17,7 +17,8 @@ WAIT_MS = 600_000
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    session = review_with_runs(tmp_path_factory.mktemp("review"), "none", onsets_s=(40.0,))
+    out = tmp_path_factory.mktemp("review")
+    session = review_with_runs(out, "none", onsets_s=(40.0,), uncertainty_s=2.0)
     with make_review(session) as server:
         yield server
 
@@ -92,6 +93,13 @@ def test_every_column_of_the_contacts_has_a_heading(read):
     page = read("GH")
     headings = page.locator(".verdicts thead th").all_inner_texts()
     assert headings[:4] == ["Rank", "Contact", "EZ or NEZ", "Is this rank right?"]
+
+
+def test_the_page_of_a_run_states_the_uncertainty_of_the_onset(read):
+    page = read("KL").frame_locator("#page")
+    page.locator("#ranking tbody tr").first.wait_for(timeout=WAIT_MS)
+    text = page.locator("#analysed").inner_text()
+    assert "onset at 40 s of the file, ± 2 s (as marked), given by the user" in text
 
 
 @pytest.mark.parametrize(("seconds", "clock"), [(39.9997, "00:00:40"), (39.999, "00:00:39")])

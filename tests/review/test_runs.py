@@ -319,6 +319,31 @@ def test_recordings_without_a_mark_keep_their_own_onset():
     ]
 
 
+def test_the_uncertainty_of_a_mark_reaches_the_request_and_is_stored():
+    first, second = case().files
+    tree = {
+        "files": {
+            first.name: {"onsets": [{"onset_s": 40.0, "uncertainty_s": 2.0}, {"onset_s": 60.0}]},
+            second.name: {"onsets": [{"onset_s": 50.0, "uncertainty_s": 0.0}]},
+        }
+    }
+    spec = make_run_spec(case(), METHOD, PatientMarks.model_validate(tree).onsets)
+    stored = json.loads(json.dumps(spec.to_json()))
+    assert stored["inputs"]["recordings"][0]["onsets_s"] == [
+        {"onset_s": 40.0, "uncertainty_s": 2.0},
+        60.0,
+    ]
+    assert RunSpec.model_validate(stored) == spec
+    assert [onset.uncertainty_s for _, onset in spec.request().patient] == [2.0, None, 0.0]
+
+
+def test_the_comparison_of_runs_states_another_uncertainty():
+    file = RecordingOnsets(file="a", onsets=(Onset.given(40.0),))
+    unsure = RecordingOnsets(file="a", onsets=(Onset.given(40.0, uncertainty_s=2.5),))
+    old, new = (RunInputs(patient="sub-P1", recordings=(one,)) for one in (file, unsure))
+    assert describe_differences(old, new, {}) == ["a: onset 40.000 s ± 2.5 s, before 40.000 s"]
+
+
 def test_the_key_changes_with_the_marks_the_method_and_the_files():
     key = a_spec().inputs.key
     assert a_spec().inputs.key == key

@@ -69,6 +69,8 @@ class SeizureFacts:
     """In the median contact."""
     ictal_windows: int
     """In the median contact."""
+    uncertainty_s: float | None = None
+    """The onset is at most this far from `onset_s`, as marked; None: not stated."""
 
 
 def analysis_settings(cube: xr.Dataset, plan: Plan) -> dict[str, Any]:
@@ -160,6 +162,7 @@ def seizure_facts(
                 contacts=int(contacts.sum()),
                 reference_windows=_median_windows(part, is_reference(part)),
                 ictal_windows=_median_windows(part, is_ictal(part)),
+                uncertainty_s=None if onset is None else onset.uncertainty_s,
             )
         )
     return tuple(facts)

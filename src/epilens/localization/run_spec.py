@@ -102,15 +102,22 @@ def model_ranker(folder: Path) -> Ranker:
 
 
 def _as_onset(value: Any) -> Any:
-    return Onset.given(value) if isinstance(value, int | float) else value
+    if isinstance(value, int | float):
+        return Onset.given(value)
+    if isinstance(value, dict) and set(value) == {"onset_s", "uncertainty_s"}:
+        return Onset.given(value["onset_s"], uncertainty_s=value["uncertainty_s"])
+    return value
 
 
-GivenOnset = Annotated[
-    Onset,
-    BeforeValidator(_as_onset),
-    PlainSerializer(lambda onset: onset.onset_s, return_type=float),
-]
-"""An onset that a person gave; in JSON, seconds from the start of the recording."""
+def _onset_to_json(onset: Onset) -> float | dict[str, float]:
+    if onset.uncertainty_s is None:
+        return onset.onset_s
+    return {"onset_s": onset.onset_s, "uncertainty_s": onset.uncertainty_s}
+
+
+GivenOnset = Annotated[Onset, BeforeValidator(_as_onset), PlainSerializer(_onset_to_json)]
+"""An onset that a person gave. In JSON, seconds from the start of the recording; with an
+uncertainty, an object of both."""
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ class PatientMarks(Document):
     def onsets(self) -> dict[str, tuple[Onset, ...]]:
         """Onsets by recording."""
         return {
-            name: tuple(Onset.given(mark.onset_s) for mark in file.onsets)
+            name: tuple(
+                Onset.given(mark.onset_s, uncertainty_s=mark.uncertainty_s) for mark in file.onsets
+            )
             for name, file in self.files.items()
         }

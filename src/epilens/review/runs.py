@@ -217,4 +217,9 @@ def describe_differences(old: RunInputs, new: RunInputs, titles: Mapping[str, st
 
 
 def _times(onsets: Sequence[Onset]) -> str:
-    return ", ".join(f"{onset.onset_s:.3f} s" for onset in onsets) or "not marked"
+    return ", ".join(map(_time, onsets)) or "not marked"
+
+
+def _time(onset: Onset) -> str:
+    uncertainty = "" if onset.uncertainty_s is None else f" ± {onset.uncertainty_s:g} s"
+    return f"{onset.onset_s:.3f} s{uncertainty}"

@@ -48,11 +48,14 @@ class Onset:
     """Contacts in which the seizure began, as somebody typed them; outputs never show it."""
     by_clock: bool = False
     """Whether the time includes interruptions of the recording, as in events.tsv."""
+    uncertainty_s: float | None = None
+    """The onset is at most this far from `onset_s`, as stated by the user; None: not stated. It is
+    shown and changes no number."""
 
     @classmethod
-    def given(cls, onset_s: float, how: str = GIVEN) -> Onset:
-        """An onset that the user typed or gave in a table."""
-        return cls(onset_s, None, "", how)
+    def given(cls, onset_s: float, how: str = GIVEN, uncertainty_s: float | None = None) -> Onset:
+        """An onset that the user typed, marked or gave in a table."""
+        return cls(onset_s, None, "", how, uncertainty_s=uncertainty_s)
 
 
 def too_close(onsets_s: Iterable[float]) -> tuple[float, float] | None:

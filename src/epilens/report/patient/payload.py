@@ -108,6 +108,7 @@ def _seizure(facts: SeizureFacts) -> dict[str, Any]:
         "file": facts.file,
         "onset": visible(facts.onset),
         "at": _round(facts.onset_s, 3),
+        "uncertainty": _round(facts.uncertainty_s, 3),
         "interval": list(facts.interval_s),
     }
 

@@ -45,9 +45,10 @@ function buildAbout() {
 function seizureText(one) {
   const file = one.file === null ? one.name : `file ${one.file} (${one.name})`;
   const at = one.at === null ? '' : ` at ${one.at.toFixed(3).replace(/\.?0+$/, '')} s of the file`;
+  const within = one.uncertainty === null ? '' : `, ± ${one.uncertainty} s (as marked)`;
   const rate = one.rate === null ? '' : `, ${one.rate} Hz`;
   const [from, to] = one.interval.map((s) => signed(s, 1));
-  return `${file}; onset${at}, ${one.onset}; analysed from ${from} to ${to} s around onset${rate}; ${one.contacts} contacts; ${one.windows} windows before onset, ${one.ictal} after.`;
+  return `${file}; onset${at}${within}, ${one.onset}; analysed from ${from} to ${to} s around onset${rate}; ${one.contacts} contacts; ${one.windows} windows before onset, ${one.ictal} after.`;
 }
 
 function analysisRows() {
