@@ -71,7 +71,7 @@ def test_channels_that_are_no_contacts_are_left_out_with_a_reason(tmp_path):
     why = {row.channel: row.why for row in loaded.rows if row.what == "channel"}
     assert why["A2"] == "was excluded by the user"
     assert why["EKG2"] == why["DC01"] == "is not an iEEG channel by its type or name"
-    assert why["Fz"] == "has no contact number in its name"
+    assert why["Fz"] == "is a scalp electrode by its name (10-20)"
 
 
 def test_files_with_and_without_a_typed_onset(tmp_path):

@@ -12,6 +12,7 @@ from new_patients import CONTACTS, FS, ONSET_S
 
 from epilens.core.errors import DataError
 from epilens.data.audit import AuditRow, Note
+from epilens.data.channels.non_contacts import why_no_contact
 from epilens.localization.data_cautions import data_cautions
 from epilens.report.patient.localize import localize
 from epilens.testing import make_recording
@@ -70,6 +71,38 @@ def test_a_defect_in_other_words_is_a_caution_and_a_flag_is_not():
         "1 contact is ranked, although the signal is not as it should be: "
         "A1 (humming in seizure 1)."
     )
+
+
+def unnumbered(*names: str, ranked: int = 60) -> tuple[str, ...]:
+    """Cautions about channels without a number, next to so many contacts."""
+    reasons = why_no_contact([*names, "A1"], ["eeg"] * (len(names) + 1))
+    rows = [
+        AuditRow.of("channel", Note(why, "channel-not-implanted"), ("sub-1", "r", name))
+        for name, why in reasons.items()
+    ]
+    contacts = [f"{'AB'[i % 2]}{i}" for i in range(ranked)]
+    return data_cautions(rows, contacts, ("r",), np.ones((1, ranked), bool))
+
+
+def test_several_channels_without_a_contact_number_are_a_caution():
+    (text,) = unnumbered("LAa", "LAb", "LAc", "LAd", "ECG", "DC")
+    assert text.startswith("4 channels are not ranked, because their names have no contact number")
+    assert "LAa, LAb, LAc, LAd. Rename" in text
+    (text,) = unnumbered("LAa", "LAb", ranked=10)
+    assert text.startswith("2 channels are not ranked")
+
+
+def test_single_inputs_and_scalp_electrodes_without_a_number_are_none():
+    assert unnumbered("X", "REF", "GND", "ECG", "MARK", "EKG", "TRIG", "EMG") == ()
+    assert unnumbered("Fz", "Cz", "Pz", "FPz", "Oz", "Cz-Pz") == ()
+    assert unnumbered("X", ranked=5) == unnumbered("ECG", "DC", ranked=5)
+
+
+def test_a_side_with_its_prime_at_the_end_is_ranked(tmp_path):
+    recording = write(tmp_path, 1, [*(f"A{i}'" for i in range(1, 6)), *CONTACTS[5:]])
+    found = localize(recording, METHOD, onsets=[ONSET_S])
+    assert "A1'" in found.channels
+    assert len(found.channels) == len(CONTACTS)
 
 
 def test_a_contact_that_is_broken_in_every_seizure_is_not_ranked(tmp_path):
@@ -204,3 +237,11 @@ def test_positions_without_regions_are_a_caution(tmp_path):
     table.write_text("name\tx\ty\tz\nA1\t10\t0\t0\nA2\t14\t0\t0\n")
     localized = ranked([write(tmp_path, 0)], electrodes=table)
     assert "No regions are shown: positions are not in a template space" in cautions(localized)
+
+
+def test_short_bipolar_names_are_reported_as_bipolar():
+    names = [f"{shaft}{i}-{i + 1}" for shaft in ("RM", "A") for i in range(1, 8)]
+    parts = [make_recording("sub-X", fs=256.0, channels=names, start_s=-30, stop_s=30)]
+    found = localize(parts)
+    assert found.source.name == "recorded"
+    assert "The recording is bipolar" in cautions(found)

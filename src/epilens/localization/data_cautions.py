@@ -20,6 +20,7 @@ from epilens.data.channels.contacts import (
     shaft_names,
     short_names,
 )
+from epilens.data.channels.non_contacts import NO_NUMBER
 from epilens.data.readers.mne_reader import WRONG_LENGTH
 from epilens.evidence.contact_features import NEEDS, features_shown, is_bipolar
 from epilens.plan import Flag
@@ -33,6 +34,9 @@ _RUN_CODES = (
     *("signal-implausible", "signal-interrupted"),
 )
 _PATIENT_CODES = ("positions",)
+_MANY_INPUTS, _INPUT_SHARE = 4, 0.1
+"""From this number of channels without a contact number on, or above this share, some may be
+contacts."""
 _FEW = 10
 """Contacts below which comparisons between contacts mean little."""
 
@@ -55,6 +59,7 @@ def data_cautions(
     return (
         *_untrusted_contacts(rows, channels, seizures),
         *_not_in_every_seizure(rows, channels, seizures, shown),
+        *_without_number(rows, channels),
         *_pairs_among_contacts(channels),
         *_one_electrode(channels),
         *_same_name(rows),
@@ -105,6 +110,21 @@ def _not_in_every_seizure(
     return [
         f"{_contacts_are(count)} not in every seizure: {'; '.join(texts[:_LISTED])}. Check whether "
         "these contacts have other names in the other recordings."
+    ]
+
+
+def _without_number(rows: Sequence[AuditRow], channels: Sequence[str]) -> list[str]:
+    """Channels that may be contacts, although their names have no number; inputs have one or two.
+
+    Known inputs (ECG, DC, MARK, ...) and scalp electrodes have other reasons.
+    """
+    names = dict.fromkeys(row.channel for row in rows if row.why == NO_NUMBER)
+    few = len(names) <= _INPUT_SHARE * (len(names) + len(channels))
+    if len(names) < 2 or (few and len(names) < _MANY_INPUTS):
+        return []
+    return [
+        f"{len(names)} channels are not ranked, because their names have no contact number: "
+        f"{_some(list(names))}. Rename those that are contacts."
     ]
 
 

@@ -28,6 +28,8 @@ PRECEDES_SD, PRECEDES_S = 5.0, 3.0
 """Activity precedes the onset if a contact stays above the first from the second before it on."""
 FEW = 0.1
 """Below this fraction of the contacts, hardly any changes; one in ten makes a proposed onset."""
+MANY = 0.25
+"""If this fraction of the contacts changes, a proposed onset far away is of another seizure."""
 
 
 def question_onsets(evidence: Evidence, timing: Timing) -> tuple[Caution, ...]:
@@ -59,13 +61,15 @@ def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFact
     given_s = facts.onset_s
     if facts.name not in evidence.proposed or given_s is None:
         return []
+    changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
+    contacts = int(evidence.shown[s].sum())
     candidates = [c for c in evidence.proposed[facts.name] if c.sure >= LEAST_SURE]
+    if len(changes_s) >= MANY * contacts:
+        candidates = [c for c in candidates if _is_within(c, facts)]
     if candidates:
         nearest = _nearest(candidates, given_s)
         if abs(nearest.onset_s - given_s) > FAR_S:
             return [_suggestion(given_s, nearest.onset_s, f"certainty {nearest.sure:.2f}")]
-    changes_s = timing.recruited_s[s][timing.recruited[s] & evidence.shown[s]]
-    contacts = int(evidence.shown[s].sum())
     if not candidates and len(changes_s) < FEW * contacts:
         return [_no_change(given_s, len(changes_s), contacts)]
     if not len(changes_s):
@@ -78,6 +82,12 @@ def _disagreement(evidence: Evidence, timing: Timing, s: int, facts: SeizureFact
             given_s, given_s + first_s, "where a quarter of the active contacts have changed"
         )
     ]
+
+
+def _is_within(candidate: OnsetCandidate, facts: SeizureFacts) -> bool:
+    """Whether a candidate is in the interval that was described."""
+    first_s, last_s = facts.interval_s
+    return first_s <= candidate.onset_s - (facts.onset_s or 0.0) <= last_s
 
 
 def _nearest(candidates: Sequence[OnsetCandidate], given_s: float) -> OnsetCandidate:

@@ -33,6 +33,8 @@ from epilens.data.channels.contacts import (
         ("EEG LF 01-Ref", "LF", 1),
         ("EEG LF 01-REF", "LF", 1),
         ("POL A'12", "A'", 12),
+        ("A12'", "A'", 12),
+        ("POL A 12′-Ref", "A'", 12),
         ("SEEG B3-Av", "B", 3),
         (" RPG64 ", "RPG", 64),
         ("G10", "G", 10),
@@ -70,6 +72,42 @@ def test_the_reference_g2_after_a_name_is_not_part_of_it():
 
 def test_a_prime_distinguishes_shafts():
     assert parse_contact("A'1") != parse_contact("A1")
+
+
+def test_a_prime_at_the_end_of_a_name_is_of_its_shaft():
+    assert [str(c) for c in contacts_of_channel("EEG A1'-A2'")] == ["A'1", "A'2"]
+    assert short_names(["POL A’1", "A2′", "A2"]) == ("A'1", "A'2", "A2")
+    named = match_list(expand_contacts("F1'-4', Q2, F5’ and 6"), ["F1'", "F4'", "F6'", "F1", "Q2"])
+    assert named.channels == {"F1'", "F4'", "F6'", "Q2"}
+    assert [str(c) for c in named.unknown] == ["F'2", "F'3", "F'5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "contacts"),
+    [
+        ("RM2-3", ["RM2", "RM3"]),
+        ("EEG A1-2", ["A1", "A2"]),
+        ("RM 10-09", ["RM10", "RM9"]),
+        ("A'1-2", ["A'1", "A'2"]),
+        ("A1-2'", ["A'1", "A'2"]),
+        ("A1-10", ["A110"]),
+        ("LF-01", ["LF1"]),
+        ("LF01-0", ["LF010"]),  # the first of two channels LF01, as MNE names it
+    ],
+)
+def test_a_number_alone_is_the_neighbour_on_the_same_electrode(name, contacts):
+    assert [str(c) for c in contacts_of_channel(name)] == contacts
+
+
+def test_a_short_name_keeps_the_dash_between_numbers():
+    names = ["RM2-3", "EEG A1-2", "POL A 01-02", "EEG A1-10", "A1'-2'"]
+    assert short_names(names) == ("RM2-3", "A1-2", "A01-02", "A1-10", "A'1-2")
+
+
+def test_a_prime_of_another_side_than_its_shaft_is_not_understood():
+    listed = expand_contacts("F1, 2'")
+    assert ([str(c) for c in listed.contacts], listed.not_understood) == (["F1"], ("2'",))
+    assert [str(c) for c in expand_contacts("'A1', 'A2-3'").contacts] == ["A1", "A2", "A3"]
 
 
 @given(st.from_regex(r"[A-Za-z]{1,4}'?", fullmatch=True), st.integers(0, 999))

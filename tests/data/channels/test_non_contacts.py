@@ -110,7 +110,7 @@ def test_a_plain_file_is_read_without_them_and_each_is_an_audit_row(tmp_path):
     assert {(row.channel, row.why) for row in loaded.rows if row.what == "channel"} == {
         ("F3", SCALP),
         ("F4", SCALP),
-        ("Cz", "has no contact number in its name"),
+        ("Cz", SCALP),
         ("C65", UNUSED),
         ("C66", UNUSED),
         ("RQ1", UNUSED),

@@ -25,6 +25,8 @@ _PREFIX = re.compile(r"^(?:i?eeg|seeg|ecog|pol)\s+", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:[\s-]*(?:ref|av|avg)|(?<=\d)[\s-]+g2)$", re.IGNORECASE)
 # The second channel of a file that has this name, as readers here call it.
 _SECOND = re.compile(r"\s+\(\d+\)$")
+# A1' is contact 1 of shaft A', as A'1 is.
+_LAST_PRIME = re.compile(r"(?<!['\w])([^\W\d_]+)([\s_-]*\d+)(?:'?(\s*-\s*\d+))?'(?!\w)")
 _NAME = re.compile(r"^(?P<shaft>[^\W\d_].*?)[\s_-]*(?<!\d)(?P<number>\d+)$")
 # Python refuses to read numbers of thousands of digits.
 _MOST_DIGITS = 9
@@ -38,17 +40,24 @@ def plain_typography(text: str) -> str:
     return text.translate(_TYPOGRAPHY)
 
 
+def _prime_first(text: str) -> str:
+    """The text with the prime of a side after the letters of the shaft: `A'1` for `A1'`."""
+    return _LAST_PRIME.sub(r"\1'\2\3", text)
+
+
 @lru_cache(4096)
 def plain_name(name: str) -> str:
     """A name without the prefix and suffix of a recorder, with plain apostrophes and dashes.
 
     Examples
     --------
-    >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2")
-    ('LF 01', "A'1-A'2")
+    >>> plain_name("EEG LF 01-Ref"), plain_name("POL A’1–A’2"), plain_name("EEG A1'-Ref")
+    ('LF 01', "A'1-A'2", "A'1")
     """
     name = _SECOND.sub("", re.sub(r"\s+", " ", plain_typography(name.strip())))
-    return _SUFFIX.sub("", _PREFIX.sub("", name)) if len(name) <= _LONGEST_NAME else name
+    if len(name) > _LONGEST_NAME:
+        return name
+    return _SUFFIX.sub("", _prime_first(_PREFIX.sub("", name)))
 
 
 @lru_cache(4096)
@@ -79,16 +88,29 @@ Parser = Callable[[str], Contact | None]
 def contacts_of_channel(channel: str, parse: Parser = parse_contact) -> tuple[Contact, ...]:
     """The contacts of a channel: one, two of a bipolar channel, or none.
 
+    A number alone is the neighbour on the same electrode: `LF2-3` is LF2 against LF3.
+
     Examples
     --------
-    >>> [[str(c) for c in contacts_of_channel(n)] for n in ("LF 01-Ref", "EEG LF1-LF2", "ECG")]
-    [['LF1'], ['LF1', 'LF2'], []]
+    >>> names = ("LF 01-Ref", "EEG LF1-LF2", "LF2-3", "ECG")
+    >>> [[str(c) for c in contacts_of_channel(name)] for name in names]
+    [['LF1'], ['LF1', 'LF2'], ['LF2', 'LF3'], []]
     """
-    both = [contact for side in plain_name(channel).split("-") if (contact := parse(side))]
+    sides = plain_name(channel).split("-")
+    both = [contact for side in sides if (contact := parse(side))]
     if len(both) == 2 and both[0].shaft.upper() == both[1].shaft.upper():
         return tuple(both)
+    if len(sides) == 2 and len(both) == 1 and _is_neighbour(both[0], sides[1]):
+        return (both[0], Contact(both[0].shaft, int(sides[1])))
     contact = parse(channel)
     return (contact,) if contact else ()
+
+
+def _is_neighbour(contact: Contact, side: str) -> bool:
+    """Whether the other side of a channel is the number of a contact next to this one."""
+    side = side.strip()
+    is_number = side.isascii() and side.isdigit() and len(side) <= _MOST_DIGITS
+    return is_number and int(side) > 0 and abs(int(side) - contact.number) == 1
 
 
 @dataclass(frozen=True)
@@ -120,8 +142,9 @@ def _folded(contact: Contact) -> Contact:
 _SHAFT = r"[^\W\d_]+'?"
 _PIECE = re.compile(
     rf"(?P<shaft>(?<![^\W\d_]){_SHAFT})?\s*(?P<first>\d+)"
-    rf"(?:\s*-\s*(?P<last_shaft>{_SHAFT})?\s*(?P<last>\d+))?"
+    rf"(?:\s*-\s*(?P<last_shaft>{_SHAFT})?\s*(?P<last>\d+))?(?P<prime>'(?!\w))?"
 )
+_QUOTED = re.compile(r"(?<!\w)'([^']*)'(?!\w)")
 _LONGEST_SHAFT = 256
 # "TT1 and 2" has no shaft AND.
 _JOINED = re.compile(r"and\s", re.IGNORECASE)
@@ -140,10 +163,11 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
     --------
     >>> [str(c) for c in expand_contacts("TT1-3; pst1, 4: AST 2").contacts]
     ['TT1', 'TT2', 'TT3', 'PST1', 'PST4', 'AST2']
-    >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3").contacts]
-    ["A'1", "A'2", 'B1', 'B2', 'B3']
+    >>> [str(c) for c in expand_contacts("A’1–2, B1 to 3, C1'-2'").contacts]
+    ["A'1", "A'2", 'B1', 'B2', 'B3', "C'1", "C'2"]
     """
-    text = _with_ranges(re.sub(r"\s+", " ", plain_typography(text)), shafts)
+    text = _QUOTED.sub(r"\1", plain_typography(text))
+    text = _with_ranges(_prime_first(re.sub(r"\s+", " ", text)), shafts)
     contacts: dict[Contact, set[str]] = {}
     not_understood, end, shaft = [], 0, ""
     for match in _PIECE.finditer(text):
@@ -156,6 +180,7 @@ def expand_contacts(text: str, shafts: Collection[str] | None = None) -> Contact
             continue
         first, last = int(match["first"]), int(match["last"] or match["first"])
         other_shaft = (match["last_shaft"] or shaft).upper() != shaft.upper()
+        other_shaft |= bool(match["prime"]) and not shaft.endswith("'")
         if not shaft or other_shaft or abs(last - first) >= _LONGEST_SHAFT:
             not_understood.append(match[0].strip())
             continue
@@ -273,8 +298,10 @@ def along_shafts(channels: Iterable[str]) -> list[tuple[list[int], list[int]]]:
     return list(shafts.values())
 
 
-# Letters, an apostrophe, digits: nothing else becomes shorter.
-_SHORT = re.compile(r"[^\W\d_]+'?\d+")
+# Letters, an apostrophe, digits, perhaps of a pair: nothing else becomes shorter.
+_SHORT = re.compile(r"[^\W\d_]+'?\d+(?:-(?:[^\W\d_]+'?)?\d+)?")
+# `A1-2` without its dash would be contact A12.
+_SEPARATORS = re.compile(r"(?<!\d)[\s_-]+|[\s_-]+(?!\d)")
 
 
 def short_names(channels: Sequence[str]) -> tuple[str, ...]:
@@ -284,6 +311,8 @@ def short_names(channels: Sequence[str]) -> tuple[str, ...]:
     --------
     >>> short_names(["EEG RC 12-Ref", "POL A’1", "EEG LF 01-Ref-EEG LF 02-Ref", "<b>1"])
     ('RC12', "A'1", 'LF01-LF02', '<b>1')
+    >>> short_names(["RM2-3", "EEG A1-2"])
+    ('RM2-3', 'A1-2')
     >>> short_names(["EEG A1", "POL A1"])
     ('EEG A1', 'POL A1')
     """
@@ -294,9 +323,9 @@ def short_names(channels: Sequence[str]) -> tuple[str, ...]:
 
 def _short(name: str) -> str:
     contacts = contacts_of_channel(name)
-    sides = [side for side in plain_name(name).split("-") if parse_contact(side)]
+    sides = [s for s in plain_name(name).split("-") if parse_contact(s) or s.strip().isdigit()]
     if len(contacts) == 1:
         sides = [plain_name(name)]
-    sides = [re.sub(r"[\s_-]+", "", plain_name(side)) for side in sides]
-    plain = len(sides) == len(contacts) > 0 and all(_SHORT.fullmatch(side) for side in sides)
-    return "-".join(sides) if plain else name
+    sides = [_SEPARATORS.sub("", plain_name(side)) for side in sides]
+    is_plain = len(sides) == len(contacts) > 0 and bool(_SHORT.fullmatch("-".join(sides)))
+    return "-".join(sides) if is_plain else name

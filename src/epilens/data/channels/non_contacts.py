@@ -56,6 +56,7 @@ MEANT_TWICE = frozenset(
 )
 """Words for other inputs (blood pressure, pulse rate) that are also names of electrodes."""
 
+NO_NUMBER = "has no contact number in its name"
 SCALP = "is a scalp electrode by its name (10-20)"
 UNUSED = "is an unused input of the recorder by its name"
 ALONE = "is the only channel of its name, as unused inputs are, next to electrodes of four or more"
@@ -75,7 +76,8 @@ def why_no_contact(names: Sequence[str], kinds: Sequence[str]) -> dict[str, str]
         if name not in contacts:
             reasons[name] = NOT_IEEG
         elif parse_contact(name) is None:
-            reasons[name] = "has no contact number in its name"
+            is_midline = _MIDLINE.issuperset(_upper_sides(name))
+            reasons[name] = SCALP if is_midline else NO_NUMBER
         elif name in others:
             reasons[name] = others[name]
     return reasons
