@@ -432,3 +432,17 @@ def test_a_label_that_is_neither_true_nor_false_is_refused(ledger, value):
 @pytest.mark.parametrize("kind", [bool, int, float, object])
 def test_labels_may_be_numbers(ledger, kind):
     assert len(check_ledger(ledger.astype({"is_ez": kind}))) == len(ledger)
+
+
+@pytest.mark.parametrize(
+    ("prq", "bcr", "message"),
+    [
+        ([5.0], [0.1], r"probabilities in \[0, 1\], found 5\. Give p_nez"),
+        ([0.5], [-0.1], r"probabilities in \[0, 1\], found -0\.1\."),
+        ([0.5, np.nan], [0.1, 0.2], r"probabilities in \[0, 1\], found nan\."),
+        ([0.5, 0.5], [0.1], r"the same shape, found \(2,\) and \(1,\)\."),
+    ],
+)
+def test_arrays_that_are_not_probabilities_of_the_same_channels_are_not_fused(prq, bcr, message):
+    with pytest.raises(LedgerError, match=message):
+        fuse(np.array(prq), np.array(bcr))

@@ -9,11 +9,12 @@ from typing import overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from epilens.core.decisions import LOCKED_WEIGHT, fuse_scores, selected_threshold
 from epilens.core.errors import LedgerError
 from epilens.core.extras import require
+from epilens.core.types import Floats
 from epilens.io.atomic import write_bytes_atomically
 
 KEY = ["method", "seed", "fold", "partition", "patient", "channel"]
@@ -128,7 +129,7 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
     [0.8, 0.2]
     """
     if not isinstance(prq, pd.DataFrame):
-        return fuse_scores(prq, bcr, weight)
+        return fuse_scores(*_probabilities(prq, bcr), weight)
     keys = KEY[1:]
     columns = [*keys, "p_nez", "is_ez", "center"]
     merged = prq.merge(bcr[columns], on=keys, how="outer", suffixes=("", "_bcr"), indicator=True)
@@ -148,6 +149,24 @@ def fuse(prq, bcr, weight: float = LOCKED_WEIGHT):
     p_nez = fuse_scores(merged["p_nez"], merged["p_nez_bcr"], weight)
     fused = merged.assign(p_nez=p_nez, method="cdel")[COLUMNS]
     return check_ledger(with_thresholds(fused), "fuse")
+
+
+def _probabilities(prq: ArrayLike, bcr: ArrayLike) -> tuple[Floats, Floats]:
+    """The scores of both networks as arrays of the same shape, between 0 and 1."""
+    first, second = np.asarray(prq, np.float64), np.asarray(bcr, np.float64)
+    if first.shape != second.shape:
+        raise LedgerError(
+            f"fuse: expected arrays of the same shape, found {first.shape} and {second.shape}. "
+            "Give both scores of the same channels."
+        )
+    for values in (first, second):
+        outside = values[~((values >= 0) & (values <= 1))]
+        if outside.size:
+            raise LedgerError(
+                f"fuse: expected probabilities in [0, 1], found {outside[0]:g}. Give p_nez, not "
+                "logits."
+            )
+    return first, second
 
 
 def with_thresholds(ledger: pd.DataFrame) -> pd.DataFrame:
