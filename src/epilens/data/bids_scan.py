@@ -251,12 +251,14 @@ class Scan:
     def _zones_of(
         self, name: str, runs: Sequence[RunSidecars], electrodes: Sequence[RunElectrodes]
     ) -> Zones:
+        good = {channel for run in runs for channel in run.good}
         tables = PatientTables(
             name,
             tuple(run.contacts for run in runs),
             pd.concat([part.table for part in electrodes]).fillna("") if electrodes else None,
             channel_fields(self.tree, runs[0].file),
             electrodes[0].fields if electrodes else {},
+            {channel for run in runs for channel in run.contacts["name"]} - good,
         )
         return self._zones.of(tables, self._onset_contacts(runs, tables))
 

@@ -42,6 +42,10 @@ def tables(*names: str, patient: str = "sub-pt01", electrodes=None, **columns: l
     return PatientTables(patient, (frame,), electrodes)
 
 
+BAD = dict.fromkeys(NAMES[:-1], "good") | {NAMES[-1]: "bad"}
+"""The status of channels of which the last is excluded."""
+
+
 def ez_of(root: Path, dataset: str = "local", plan: Plan | None = None) -> set[str] | None:
     [patient] = read_bids(root, dataset, plan).patients
     return None if patient.ez is None else set(patient.ez)
@@ -162,6 +166,16 @@ def test_every_channel_without_a_value_has_a_note():
         ("A2", "has no value in soz; counted as NEZ"),
         ("A3", "has no value in soz; counted as NEZ"),
     ]
+
+
+@pytest.mark.parametrize("source", ["columns", "table"])
+def test_an_excluded_channel_has_no_note_about_its_missing_label(tmp_path, source):
+    rows = channel_rows(ez=[], soz={"A1": "yes", "A2": "no"}, status=BAD)
+    root = write_tree(tmp_path / "tree", channels=rows)
+    plan = with_labels(root, "patient,channel,is_ez\n01,A1,1\n01,A2,0\n")
+    recordings = read_bids(root, plan=plan if source == "table" else None)
+    noted = [row.channel for row in recordings.rows if "counted as NEZ" in row.why]
+    assert noted == ["A3", "A4", "B1"]
 
 
 def test_a_column_that_is_unreadable_is_absent_with_a_note_of_its_values(tmp_path):

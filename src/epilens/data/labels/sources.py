@@ -108,7 +108,7 @@ class LabelColumns:
                     (unlabelled if flag is None else labelled).add(name)
                     if flag is not None:
                         by_zone.setdefault(zone_of(column), set()).update({name} if flag else ())
-        if empty := (unlabelled & tables.names) - labelled if labelled else set():
+        if empty := _used(unlabelled, tables) - labelled if labelled else set():
             named = self.names[0] if len(self.names) == 1 else "any label column"
             text = f"has no value in {named}; counted as NEZ"
             rows += [_noted(tables, text, name) for name in sorted(empty)]
@@ -184,7 +184,7 @@ def _from_names(tables: PatientTables, flags: Mapping[str, bool] | None) -> Labe
         for name in flags
         if name not in tables.names
     ]
-    unnamed = sorted(tables.names - set(flags))
+    unnamed = sorted(_used(tables.names, tables) - set(flags))
     rows += [_noted(tables, "is not in the label table; counted as NEZ", n) for n in unnamed]
     ez = frozenset(name for name, flag in flags.items() if flag and name in tables.names)
     return Labels(Zones(ez=ez), tuple(rows))
@@ -250,6 +250,11 @@ class ClinicalSheet:
             rows.append(_noted(tables, why))
         soz = matches.channels or None
         return Labels(Zones(soz=soz), tuple(rows)) if listed.contacts else None
+
+
+def _used(names: set[str], tables: PatientTables) -> set[str]:
+    """Those of the names that are recorded channels and not excluded in every run."""
+    return (names & tables.names).difference(tables.excluded)
 
 
 def _row(tables: PatientTables, text: str, channel: str = "") -> AuditRow:

@@ -26,6 +26,8 @@ class PatientTables:
     """Fields of channels.json, which explain columns."""
     electrode_fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields of electrodes.json, which explain columns."""
+    excluded: Collection[str] = ()
+    """Channels that are good in no run; notes on missing labels leave them out."""
 
     @property
     def names(self) -> set[str]:
