@@ -53,7 +53,7 @@ def proposed_onsets(
 
 
 def is_near(candidate: OnsetCandidate, onset_s: float) -> bool:
-    """Whether a candidate that is sure enough is at an onset."""
+    """Whether a candidate that is certain enough is at an onset."""
     return candidate.sure >= LEAST_SURE and abs(candidate.onset_s - onset_s) <= FAR_S
 
 

@@ -68,7 +68,7 @@ class QualityPlan(Section):
     `PATIENT:CHANNEL`."""
     note_broken: bool = False
     """Whether contacts with a broken signal (noise, gaps, saturation) are noted and used. The
-    paper's plans do this, because the paper's channels are those that the sidecars call good."""
+    paper's plans do this, because the paper's channels are those with status good."""
 
 
 class FilterPlan(Section):
