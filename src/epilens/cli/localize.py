@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.bids_runs import SIGNALS
-from epilens.data.channels.user_choices import list_exclusions
+from epilens.data.channels.user_choices import list_exclusions, list_not_kept
 from epilens.data.discovery import Case, TraceFile, cases_of, path_in_tree, patient_code
 from epilens.data.onsets.onset import ClockTime, Onset
 from epilens.data.onsets.onset_table import onset_key, read_onsets
@@ -69,7 +69,10 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
             say(f"{caution.level}: {caution.text}")
     for sentence in localized.resection.unused if localized.resection else ():
         say(f"caution: {sentence}")
-    for line in list_exclusions(localized.dropped):
+    for line in (
+        *list_not_kept(request.keep, localized.dropped),
+        *list_exclusions(localized.dropped),
+    ):
         say(line)
     return page
 
