@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from commands import epilens
 from patients_to_run import METHOD, case, plain_files
@@ -48,6 +50,28 @@ def test_two_onsets_of_one_file_are_two_seizures_and_a_file_without_a_row_keeps_
     )
     marked = marked_recordings(tmp_path / "onsets.tsv", [plain_files()], "P1")
     assert [onset and onset.onset_s for _, onset in marked] == [40.0, 60.0, None]
+
+
+def test_files_keep_the_order_in_which_they_are_given(tmp_path):
+    table = review(tmp_path / "reviews") / "onsets.tsv"
+    first, second = sorted(plain_files().glob("*.edf"))
+    marked = marked_recordings(table, [second, first], "P1")
+    assert [(path.name, onset.onset_s) for path, onset in marked] == [
+        ("Mustermann-2.edf", 42.5),
+        ("Mustermann-1.edf", 40.0),
+    ]
+    typed = ["localize", METHOD.source, second, first, "--onsets", table, "--patient", "P1"]
+    done = epilens(*typed, "--out", tmp_path / "o")
+    assert "seizure 1: Mustermann-2.edf, onset 42.5 s" in done.stderr
+    assert "seizure 2: Mustermann-1.edf, onset 40.0 s" in done.stderr
+    assert "Mustermann" not in (tmp_path / "o" / "sub-P1.html").read_text(encoding="utf-8")
+
+
+def test_runs_of_a_dataset_are_listed_by_name(tmp_path):
+    root = write_tree(tmp_path / "tree", runs=["01", "02"])
+    done = epilens("localize", METHOD.source, root, "--out", tmp_path / "o")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"seizure 1: \S*run-01\S*, onset [\d.]+ s\n", done.stderr)
 
 
 def test_onsets_of_other_patients_are_refused(tmp_path):

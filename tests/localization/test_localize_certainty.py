@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import localize_by_hand as by_hand
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from new_patients import cohort_cubes, write_edf
+from new_patients import cohort_cubes, the_patient, write_edf
 
 from epilens.evaluation.certainty import CoveringSet, learn_certainty
 from epilens.localization.certainty import (
@@ -18,6 +20,7 @@ from epilens.localization.certainty import (
     seizure_agreement,
     top_share,
 )
+from epilens.localization.run_metadata import overlapping
 from epilens.report.patient.localize import localize
 from epilens.testing import make_cube, make_patient, make_recording
 
@@ -81,7 +84,7 @@ def test_excluded_channels_are_counted_by_reason():
     found = localize([part], "line-length-change", exclude=out)
     texts = [caution.text for caution in found.certainty.cautions]
     (text,) = [text for text in texts if "channels are excluded" in text]
-    reasons = dict(found.dropped)
+    reasons = {row.channel: row.why for row in found.dropped}
     assert text == (
         f"3 channels are excluded: 2 ({reasons['A1']}), 1 ({reasons['A3']}). Check that no usable "
         "contact is among them."
@@ -128,3 +131,24 @@ def test_notes_come_after_cautions_and_abstentions_first():
     levels = ["note", "caution", "abstain", "note", "caution"]
     cautions = [Caution(level, str(i)) for i, level in enumerate(levels)]
     assert [c.text for c in most_severe_first(*cautions)] == ["2", "1", "4", "0", "3"]
+
+
+def test_seizures_that_overlap_in_one_file_do_not_agree(tmp_path):
+    file = write_edf(tmp_path / "a.edf")
+    near = localize(file, "line-length-change", onsets=[34, 46])
+    texts = [c.text for c in near.certainty.cautions if "overlap" in c.text]
+    assert len(texts) == 1
+    assert texts[0].startswith("Seizures 1 and 2 overlap in one recording (onsets at 34.0 and 46.0")
+    assert near.certainty.agreement is None
+    assert "whether the 2 seizures agree is unknown" in near.summary[1]
+
+
+def test_seizures_of_two_files_or_far_apart_do_not_overlap():
+    first = the_patient().seizures[0]
+    later = replace(first, onset_s=first.onset_s + 61)
+    assert overlapping([first, replace(later, onset_s=first.onset_s + 20)]) == [(0, 1)]
+    assert overlapping([first, later]) == []
+    assert overlapping([first, replace(first, file=2)]) == []
+    run = replace(first, file=None, name="01")
+    assert overlapping([run, replace(run, name="02"), replace(run, name="01+2")]) == [(0, 2)]
+    assert overlapping([replace(run, onset_s=None)] * 2) == []

@@ -56,6 +56,9 @@ def test_a_plausible_ranking_has_no_doubts_and_a_reversed_one_has():
     still = replace(timing, deviates=np.zeros_like(timing.deviates))
     (reason,) = implausible(right, [], still, shown)
     assert "in 100 % of the seizures none of its top 5 contacts leaves" in reason
+    one = replace(timing, deviates=still.deviates[:1])
+    (reason,) = implausible(right, [], one, shown[:1])
+    assert "in the only seizure none of its top 5 contacts leaves" in reason
 
 
 def test_the_page_says_it_first_and_shows_both_rankings():

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from commands import epilens
-from new_patients import write_edf
+from new_patients import CONTACTS, write_edf
 from patients_to_run import METHOD, case, marks
 
 from epilens import localize
@@ -37,6 +37,14 @@ def test_reasons_reach_page_json_and_terminal(tmp_path):
     page = next(out.glob("*.html")).read_text()
     assert "was excluded by the user (disconnected)" in page
     assert "Miller" not in done.stderr + sidecar + page
+
+
+def test_a_channel_that_cannot_be_kept_is_named_with_the_reason(tmp_path):
+    file = write_edf(tmp_path / "a.edf", [*CONTACTS[:9], "ECG"])
+    typed = ["localize", METHOD.id, file, "--onset", "40", "--keep", "ECG", "--keep", "A1"]
+    done = epilens(*typed, "--out", tmp_path / "out")
+    assert "ECG is not kept: it is not an iEEG channel by its type or name." in done.stderr
+    assert "A1 is not kept" not in done.stderr
 
 
 @pytest.mark.parametrize("reason", HOSTILE)

@@ -11,6 +11,7 @@ import pytest
 from localized_patients import HOSTILE, hostile, largest, usual
 from new_patients import FS
 
+from epilens.data.channels.contacts import short_names
 from epilens.data.electrodes.positions import Positions
 from epilens.localization.maps import TimeMap
 from epilens.report.patient.localize import localize
@@ -359,7 +360,7 @@ def test_regions_are_counted_by_side(opened):
     assert sum(map(int, counts)) == 23  # one contact has no position
     regions = [r.name for r in next(iter(usual().anatomy.regions.values())) if r is not None]
     names = section.locator("tbody tr td:nth-child(1)").all_inner_texts()
-    assert set(regions) <= set(names)
+    assert {name[0].upper() + name[1:] for name in regions} <= set(names)
     first = section.locator("tbody .name").first
     wanted = first.inner_text()
     first.click()
@@ -371,6 +372,9 @@ def test_the_propagation_is_played_and_listed(opened):
     page, timing = opened.page, usual().timing
     rows = page.locator("#propagation-rows tr")
     assert rows.count() == int((timing.recruited.any(axis=0)).sum())
+    listed = rows.locator(".name").all_inner_texts()
+    times = dict(zip(short_names(usual().channels), timing.recruited.sum(axis=0), strict=True))
+    assert [times[name] for name in listed] == sorted((times[n] for n in listed), reverse=True)
     page.locator("#moment").fill("0")
     at_onset = [int((timing.recruited[s] & (timing.recruited_s[s] <= 0)).sum()) for s in range(3)]
     for s in range(3):
@@ -586,7 +590,7 @@ def test_the_implantation_lists_each_electrode_with_its_trajectory(opened):
     assert [row.locator("td").first.inner_text() for row in rows] == ["LA", "LB", "RH'"]
     regions = usual().contacts.set_index("name")["region"]
     trajectory = rows[0].locator("td").nth(1).inner_text()
-    assert trajectory.startswith(str(regions["LA1"]).split()[0])
+    assert trajectory.startswith(str(regions["LA1"]).split()[0].capitalize())
     assert "LA1" in rows[0].locator("td").nth(2).inner_text()
 
 

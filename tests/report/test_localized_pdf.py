@@ -7,11 +7,15 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from commands import epilens
 from localized_patients import hostile, usual
+from new_patients import write_edf
 
 from epilens.cli import localize as verb
 from epilens.data.electrodes.positions import Positions
+from epilens.io.atomic import write_bytes_atomically
 from epilens.report.patient import page as on_paper
+from epilens.report.patient.derivative import remove_results
 from epilens.report.patient.localize import localize
 from epilens.report.patient.page import page, write_report
 from epilens.testing import make_recording
@@ -89,3 +93,28 @@ def test_the_verb_prints_where_it_is_asked_to(tmp_path, monkeypatch):
     verb.run_localize(verb.Request([]), tmp_path / "a", pdf=True)
     verb.run_localize(verb.Request([]), tmp_path / "b")
     assert asked == [tmp_path / "a" / "sub-Hostile.html"]
+
+
+def test_a_new_page_removes_the_pdf_of_an_earlier_one(tmp_path):
+    page = write_report(usual(), tmp_path)
+    others = tmp_path / "sub-Other.pdf"
+    for pdf in (page.with_suffix(".pdf"), others):
+        pdf.write_bytes(b"%PDF of an earlier page")
+    write_report(usual(), tmp_path)
+    assert not page.with_suffix(".pdf").exists()
+    assert others.exists()
+    page.with_suffix(".pdf").write_bytes(b"%PDF")
+    remove_results(usual().patient, tmp_path)
+    assert not page.with_suffix(".pdf").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--pdf",)])
+def test_the_terminal_names_a_pdf_that_was_written(tmp_path, monkeypatch, options):
+    def write(page):
+        return write_bytes_atomically(page.with_suffix(".pdf"), b"%PDF")
+
+    monkeypatch.setattr(on_paper, "write_pdf", write)
+    file = write_edf(tmp_path / "a.edf")
+    done = epilens("localize", "random", file, "--onset", 40, "--out", tmp_path / "o", *options)
+    named = f"PDF: {tmp_path / 'o' / 'sub-patient.pdf'}" in done.stderr
+    assert named == bool(options)

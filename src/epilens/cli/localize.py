@@ -9,22 +9,27 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epilens.core.console import progress, say
 from epilens.core.errors import DataError, OnsetError
 from epilens.data.bids_runs import SIGNALS
-from epilens.data.channels.user_choices import list_exclusions
-from epilens.data.discovery import Case, TraceFile, cases_of, patient_code
+from epilens.data.channels.user_choices import list_exclusions, list_not_kept
+from epilens.data.discovery import Case, TraceFile, cases_of, path_in_tree, patient_code
 from epilens.data.onsets.onset import ClockTime, Onset
 from epilens.data.onsets.onset_table import onset_key, read_onsets
+from epilens.data.readers.formats import header_of
 from epilens.data.user_files import as_number, read_table, read_text
 from epilens.io.atomic import check_writable
 from epilens.io.delimited import plain
 from epilens.io.outputs import check_folder
+from epilens.io.safe_read import real_path
 from epilens.io.urls import url_of
 from epilens.localization import Request
 from epilens.report.patient.derivative import KIND, read_before
+
+if TYPE_CHECKING:
+    from epilens.localization.result import Localization
 
 UNNAMED = "sub-patient"
 """Patient code of files whose names contain none."""
@@ -55,14 +60,35 @@ def run_localize(request: Request, out: Path, pdf: bool = False) -> Path:
         say(f"--patient {request.code} is not used: the files contain {localized.patient}")
     for sentence in (*localized.summary, *localized.problems):
         say(sentence)
+    for line in _list_seizures(localized, request):
+        say(line)
     for doubt in localized.doubts:
         say(f"caution: {doubt}")
     for caution in localized.certainty.cautions:
         if caution.level != "note":
             say(f"{caution.level}: {caution.text}")
-    for line in list_exclusions(localized.dropped):
+    for sentence in localized.resection.unused if localized.resection else ():
+        say(f"caution: {sentence}")
+    for line in (
+        *list_not_kept(request.keep, localized.dropped),
+        *list_exclusions(localized.dropped),
+    ):
         say(line)
     return page
+
+
+def _list_seizures(localized: Localization, request: Request) -> list[str]:
+    """A line for each of several seizures; the page numbers files, as their names can identify."""
+    if len(localized.seizures) < 2:
+        return []
+    sources = (item[0] if isinstance(item, tuple) else item for item in request.recordings)
+    files = list(dict.fromkeys(header_of(Path(source)) for source in sources))
+    lines = []
+    for number, facts in enumerate(localized.seizures, start=1):
+        shown = facts.name if facts.file is None else files[facts.file - 1].name
+        at = "" if facts.onset_s is None else f", onset {facts.onset_s:.1f} s"
+        lines.append(f"seizure {number}: {shown}{at}")
+    return lines
 
 
 def digests(given: Any) -> list[str]:
@@ -176,9 +202,16 @@ def marked_recordings(
             f"onsets {path}: expected onsets of these recordings, found only those of others. "
             "Give the patient's code with --patient as in the review, or check the column run."
         )
-    return [
-        (file, onset) for _, file, own in case.analysed_files(onsets) for onset in own or (None,)
-    ]
+    analysed = case.analysed_files(onsets)
+    analysed.sort(key=lambda row: _place(row[1], recordings))
+    return [(path, onset) for _, path, own in analysed for onset in own or (None,)]
+
+
+def _place(file: Path, given: Sequence[Path]) -> int:
+    """Index of the first of what was given that is a file, or the folder that it is in."""
+    around = {file, *file.parents}
+    places = [{real_path(path), path_in_tree(path)} for path in map(header_of, given)]
+    return next((i for i, place in enumerate(places) if place & around), len(places))
 
 
 def _one_case(recordings: Sequence[Path], code: str) -> Case:

@@ -120,7 +120,7 @@ def localize(
     Writes a page and a BIDS table, and prints the path of the page. Research use only, not for
     diagnosis.
     """
-    from epilens.core.console import announce
+    from epilens.core.console import announce, say
 
     announce("localizing: starting")  # before packages that take a second to import
     from epilens.cli.localize import (
@@ -155,7 +155,11 @@ def localize(
         force_descriptors=force_descriptors,
     )
     with writable(out) as place:
-        page = join(out, run_localize(request, place, pdf).relative_to(place).as_posix())
+        written = run_localize(request, place, pdf).relative_to(place)
+        has_pdf = (place / written.with_suffix(".pdf")).exists()
+    page = join(out, written.as_posix())
+    if has_pdf:
+        say(f"PDF: {join(out, written.with_suffix('.pdf').as_posix())}")
     typer.echo(page)
     next_step("open {} in a browser; many patients: epilens view {}", page, out)
 

@@ -7,7 +7,7 @@ Training-free methods and imported checkpoints have no such information; the pag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -24,6 +24,7 @@ from epilens.evidence.signals import signal_of
 from epilens.localization.compare import spearman
 from epilens.localization.feature_words import FAR_SD, describe_deviation
 from epilens.localization.prepare import Evidence
+from epilens.localization.run_metadata import SeizureFacts, overlapping
 from epilens.localization.sources import Scores, Source
 
 FEW_REFERENCE = 10
@@ -76,7 +77,8 @@ def assess(
 ) -> PatientCertainty:
     """Certainty of the scores of a patient; `others` are only compared."""
     cube, p_nez, certainty = evidence.cube, scores.p_nez, source.certainty
-    agreement = seizure_agreement(scores.per_seizure, evidence.shown)
+    overlaps = overlapping(evidence.seizures)
+    agreement = seizure_agreement(scores.per_seizure, evidence.shown, overlaps)
     distances: tuple[CohortDistance, ...] = ()
     if certainty is not None:
         distances = certainty.distances(cube, p_nez, source.threshold or 0.0)
@@ -93,6 +95,7 @@ def assess(
         agreement=agreement,
         cautions=(
             *cautions_of(cube, distances, agreement),
+            *_overlaps(evidence.seizures, overlaps),
             *_training_seizures(cube, certainty),
             *_odd_amplitudes(evidence),
             *_swapped_sides(evidence.channels, evidence.positions_mm),
@@ -200,9 +203,20 @@ def _odd_amplitudes(evidence: Evidence) -> Iterator[Caution]:
     for s, shown in enumerate(evidence.shown):
         usual = float(np.median(signal_of(evidence.signals, s)[shown].std(axis=1)))
         if not low <= usual <= high:
-            text = f"Seizure {s + 1} has a typical amplitude of {usual:.2g} µV (SD of its median "
-            text += f"contact), where {low:g} to {high:g} µV are typical. Check its unit."
+            text = f"Seizure {s + 1} has a typical amplitude of {_rounded(usual)} µV (SD of its "
+            text += f"median contact), where {low:g} to {high:g} µV are typical. Check its unit."
             yield Caution("caution", text)
+
+
+def _rounded(value: float) -> str:
+    """Two digits of a small value; three of a large one, without an exponent.
+
+    Examples
+    --------
+    >>> _rounded(1034.2), _rounded(0.0312)
+    ('1030', '0.031')
+    """
+    return f"{float(f'{value:.2g}'):g}" if value < 100 else f"{float(f'{value:.3g}'):.0f}"
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
@@ -227,15 +241,30 @@ def describe_used(evidence: Evidence) -> str:
     return f"{used} of {used + len(evidence.left_out)} seizures used"
 
 
-def seizure_agreement(per_seizure: Floats, shown: Bools) -> float | None:
+def _overlaps(
+    seizures: Sequence[SeizureFacts], pairs: Collection[tuple[int, int]]
+) -> Iterator[Caution]:
+    for a, b in pairs:
+        at = f"{seizures[a].onset_s:.1f} and {seizures[b].onset_s:.1f} s"
+        yield Caution(
+            "caution",
+            f"Seizures {a + 1} and {b + 1} overlap in one recording (onsets at {at}): what is "
+            "analysed of one is part of the other. Their agreement does not count.",
+        )
+
+
+def seizure_agreement(
+    per_seizure: Floats, shown: Bools, overlaps: Collection[tuple[int, int]] = ()
+) -> float | None:
     """Mean Spearman correlation between the scores of two seizures, over contacts in both.
 
-    None where no two seizures share three contacts whose scores differ.
+    Pairs of seizures that overlap in one recording do not count. None where no two seizures share
+    three contacts whose scores differ.
     """
     correlations = [
         spearman(per_seizure[a, both], per_seizure[b, both])
         for a, b in combinations(range(len(per_seizure)), 2)
-        if (both := shown[a] & shown[b]).sum() >= 3
+        if (a, b) not in overlaps and (both := shown[a] & shown[b]).sum() >= 3
     ]
     varied = [correlation for correlation in correlations if correlation is not None]
     return float(np.mean(varied)) if varied else None

@@ -15,6 +15,7 @@ from epilens.data.channels.contacts import (
     ContactList,
     expand_contacts,
     match_list,
+    meant_channels,
     negation_in,
     shaft_names,
 )
@@ -104,14 +105,36 @@ class Resection(ReferenceZone):
     """Top-K contacts that are not resected, best first."""
     outside: tuple[int, ...]
     """Resected contacts outside the top K, best first."""
+    unranked: tuple[str, ...]
+    """Names of the list that are contacts of the patient, but were excluded from the ranking."""
     unknown: tuple[str, ...]
     """Names of the list that are not contacts of the patient."""
 
+    @property
+    def unused(self) -> list[str]:
+        """Sentences about names of the list that are not in the ranking."""
+        sentences = []
+        if self.unranked:
+            sentences.append(f"Resected, but not ranked (excluded): {', '.join(self.unranked)}.")
+        if self.unknown:
+            sentences.append(
+                "Names in the resection that are not contacts of this patient: "
+                f"{', '.join(self.unknown)}."
+            )
+        return sentences
+
 
 def resection(
-    given: str | Collection[str], channels: Sequence[str], p_nez: Floats, k: int
+    given: str | Collection[str],
+    channels: Sequence[str],
+    p_nez: Floats,
+    k: int,
+    excluded: Sequence[str] = (),
 ) -> Resection:
-    """Compare a list of resected contacts with the ranking."""
+    """Compare a list of resected contacts with the ranking.
+
+    excluded : channels of the recordings that are not ranked.
+    """
     resected, unknown = match_contacts(given, channels)
     if not resected.any():
         raise DataError(
@@ -122,7 +145,9 @@ def resection(
     not_resected = tuple(int(i) for i in order[:k] if not resected[i])
     outside = tuple(int(i) for i in order[k:] if resected[i])
     hits = int(resected[order[:k]].sum())
-    return Resection("resection", resected, k, hits, not_resected, outside, unknown)
+    unranked = tuple(name for name in unknown if meant_channels([name], excluded))
+    unknown = tuple(name for name in unknown if name not in unranked)
+    return Resection("resection", resected, k, hits, not_resected, outside, unranked, unknown)
 
 
 def match_contacts(

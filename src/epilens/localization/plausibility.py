@@ -75,9 +75,11 @@ def implausible(
         sentences.append(_disagreement(comparators))
     change = ictal_change(p_nez, timing, shown)
     if change < LEAST_CHANGE:
+        seizures = f"{100 * (1 - change):.0f} % of the seizures"
+        seizures = "the only seizure" if len(shown) == 1 else seizures
         sentences.append(
-            f"Check this ranking: in {100 * (1 - change):.0f} % of the seizures none of its top "
-            f"{TOP} contacts leaves its own baseline. Is the annotated onset right?"
+            f"Check this ranking: in {seizures} none of its top {TOP} contacts leaves its own "
+            "baseline. Is the annotated onset right?"
         )
     return sentences
 

@@ -262,4 +262,5 @@ def _resection(
                 "the contacts as a list."
             )
         resected = cube["channel"].values[cube[labels[0]].values].tolist()
-    return resection(resected, evidence.channels, p_nez, k)
+    excluded = [row.channel for row in evidence.dropped]
+    return resection(resected, evidence.channels, p_nez, k, excluded)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,32 @@ def seizure_facts(
             )
         )
     return tuple(facts)
+
+
+def overlapping(seizures: Sequence[SeizureFacts]) -> list[tuple[int, int]]:
+    """Indices of two seizures of one recording whose described intervals overlap."""
+    return [
+        (a, b)
+        for (a, first), (b, second) in combinations(enumerate(seizures), 2)
+        if _is_same_file(first, second) and _overlap(first, second)
+    ]
+
+
+def _is_same_file(first: SeizureFacts, second: SeizureFacts) -> bool:
+    """Whether both are in one file; the name of a run's second seizure ends in `+2`."""
+    if first.file is not None or second.file is not None:
+        return first.file == second.file
+    return first.name.partition("+")[0] == second.name.partition("+")[0]
+
+
+def _overlap(first: SeizureFacts, second: SeizureFacts) -> bool:
+    if first.onset_s is None or second.onset_s is None:
+        return False
+    later_s = second.onset_s - first.onset_s
+    return (
+        first.interval_s[0] < second.interval_s[1] + later_s
+        and second.interval_s[0] + later_s < first.interval_s[1]
+    )
 
 
 def _onset_text(rule: str, onset_source: str) -> str:

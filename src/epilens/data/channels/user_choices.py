@@ -79,6 +79,23 @@ def list_exclusions(rows: Iterable[AuditRow]) -> list[str]:
     return [f"{why}: {', '.join(short_names(names))}" for why, names in by_reason.items()]
 
 
+_NO_CONTACT = ("channel-not-implanted", "channel-type", "channel-excluded", "channel-bad")
+
+
+def list_not_kept(keep: Iterable[str], rows: Iterable[AuditRow]) -> list[str]:
+    """A line for each channel that the user keeps and that is excluded, but not by its signal.
+
+    Examples
+    --------
+    >>> ecg = Note("is not an iEEG channel by its type or name", "channel-not-implanted")
+    >>> list_not_kept(["ecg", "A1"], [AuditRow.of("channel", ecg, ("sub-1", "run-1", "ECG"))])
+    ['ECG is not kept: it is not an iEEG channel by its type or name.']
+    """
+    why = {row.channel: row.why for row in rows if row.code in _NO_CONTACT}
+    kept = meant_channels(keep, list(why))
+    return [f"{name} is not kept: it {why[name]}." for name in why if name in kept]
+
+
 def kept_of(patient: str, keep: Iterable[str]) -> tuple[str, ...]:
     """Names of a patient's contacts among the entries `PATIENT:CHANNEL` that the user keeps.
 

@@ -30,6 +30,7 @@ def write_derivative(
 ) -> Path:
     """Write contacts.tsv, its sidecar and the page below `out`, together; returns the table's path.
 
+    A PDF of an earlier page is removed.
     Several patients can be localized into one folder at the same time: one waits for another.
     read : digests of the files that were given, which identify them later.
     """
@@ -43,6 +44,7 @@ def write_derivative(
         check_distinct_names([localized.patient], folder_names(out))
         write_together(out, files)
         _remove_planning(localized.patient, out, keep=files)
+        _pdf_of(localized.patient, out).unlink(missing_ok=True)  # of an earlier page
     return out / table
 
 
@@ -56,7 +58,13 @@ def remove_results(patient: str, out: Path) -> None:
     """Remove what an earlier command wrote for a patient."""
     for name in files_of(patient):
         (out / name).unlink(missing_ok=True)
+    _pdf_of(patient, out).unlink(missing_ok=True)
     _remove_planning(patient, out)
+
+
+def _pdf_of(patient: str, out: Path) -> Path:
+    """The page on paper, which only some commands write."""
+    return out / f"{patient}.pdf"
 
 
 def _remove_planning(patient: str, out: Path, keep: Collection[str] = ()) -> None:

@@ -252,5 +252,6 @@ def _resection(localized: Localization) -> dict[str, Any] | None:
         "notResected": list(cut.not_resected),
         "outside": list(cut.outside),
         "byChance": _round(cut.by_chance, 1),
+        "unranked": [visible(name) for name in cut.unranked],
         "unknown": [visible(name) for name in cut.unknown],
     }

@@ -28,6 +28,7 @@ function resectionPart(cut) {
     ['Expected by chance', number(cut.byChance, 1)],
     [`Resected, outside the top ${cut.k}`, named(cut.outside)],
   ];
+  if (cut.unranked.length) rows.push(['Resected, but not ranked (excluded)', cut.unranked.join(', ')]);
   if (cut.unknown.length) rows.push(['Names that are not contacts of this patient', cut.unknown.join(', ')]);
   return el('div', { class: 'compared' }, el('h3', {}, `Resection of ${plural(cut.count, 'contact')}`),
     el('dl', { class: 'facts wide' }, ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)])),

@@ -31,7 +31,7 @@ function buildPropagation() {
   fill('propagation-tools', el('output', { id: 'moment-note', class: 'muted small', for: 'moment' }), S > 1 ? which : null,
     button('▶ Play', play, { id: 'play', title: 'Play on implant and electrodes' }), slider, button('Show scores', () => { pause(); set({ moment: null }); }, { id: 'propagation-off', title: 'Colour implant and electrodes by score' }));
   fill('propagation', el('div', { class: 'propagation-grid' }, el('div', { class: 'waves', id: 'waves' }, ...data.seizures.map((_, s) => wave(s))), el('div', { class: 'scroll propagation-table', tabindex: '0' }, propagationTable())),
-    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three consecutive windows), accurate to about a second. Stronger colours are earlier; pale or grey contacts are not reached yet, or never.${propagationRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${propagationRows().length}.` : ''}`));
+    el('p', { class: 'muted small pad' }, `Reached: first clear rise of beta, gamma or line length (3 SD or more in three consecutive windows), accurate to about a second.${S > 1 ? ' Contacts that are reached in more seizures come first.' : ''} Stronger colours are earlier; pale or grey contacts are not reached yet, or never.${propagationRows().length > MOST_ON_PAPER ? ` On paper, the first ${MOST_ON_PAPER} of ${propagationRows().length}.` : ''}`));
   refreshPropagation();
 }
 
@@ -57,7 +57,9 @@ function wave(s) {
   return el('div', { class: 'wave' }, el('h3', { id: `wave-${s}` }, short(s)), svg);
 }
 
-function propagationRows() { return byRank.filter((i) => contacts[i].first !== null).sort((a, b) => contacts[a].first - contacts[b].first || contacts[a].rank - contacts[b].rank); }
+// In how many seizures a contact is reached: those of one seizure come last, however early.
+function timesReached(i) { return contacts[i].times.filter((time) => time !== null).length; }
+function propagationRows() { return byRank.filter((i) => contacts[i].first !== null).sort((a, b) => timesReached(b) - timesReached(a) || contacts[a].first - contacts[b].first || contacts[a].rank - contacts[b].rank); }
 
 function propagationTable() {
   const place = data.seizures.map((_, s) => contacts.map((c) => (c.times[s] === null ? null : 1 + contacts.filter((o) => o.times[s] !== null && o.times[s] < c.times[s]).length)));

@@ -3,7 +3,7 @@ const ATLAS = data.anatomy.atlases[0];
 const SIDE = { left: 'L', right: 'R' };
 
 function regionOf(c) { return c.regions.length ? c.regions[0] : null; }
-function regionText(region) { return region ? `${region.name}${region.side ? ` ${SIDE[region.side]}` : ''}` : '–'; }
+function regionText(region) { return region ? `${capital(region.name)}${region.side ? ` ${SIDE[region.side]}` : ''}` : '–'; }
 function regionCell(c) {
   const region = regionOf(c);
   return region ? el('span', { title: `${ATLAS}: ${region.name} ${region.side}, ${percent(region.share)} of the ${data.anatomy.near} mm around` }, regionText(region), el('span', { class: 'sd' }, ` ${percent(region.share)}`)) : '–';
@@ -57,7 +57,7 @@ function regionRow({ name, members }) {
   const inRegion = members.map((i) => contacts[i]);
   const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
   const times = inRegion.map((c) => c.first).filter((t) => t !== null);
-  return el('tr', {}, el('td', { class: 'left wrap' }, name), el('td', {}, String(inRegion.length)),
+  return el('tr', {}, el('td', { class: 'left wrap' }, capital(name)), el('td', {}, String(inRegion.length)),
     data.abstains ? null : el('td', { class: 'above' }, String(inRegion.filter(isFlagged).length)),
     el('td', {}, ranksOnly ? number(median(inRegion.map((c) => c.rank)), 0) : number(mean(inRegion.map((c) => c.ez)))),
     inRegion[0].p === null ? null : el('td', {}, probability(mean(inRegion.map((c) => c.p)))),
