@@ -184,6 +184,7 @@ def test_every_method_of_the_shipped_plans_is_documented():
 
 
 OWN_ERRORS = {name for name in vars(errors) if name.endswith("Error")}
+MESSAGE_NAMES = {"why", "whys", "message", "messages"}
 STRING_METHODS = {
     *("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition"),
     *("split", "find", "index", "count"),
@@ -198,9 +199,11 @@ def own_handlers(tree: ast.AST) -> list[ast.ExceptHandler]:
 
 
 def is_message(node: ast.AST, caught: set[str]) -> bool:
-    """`row.why`, or `str(error)` of an error of ours."""
+    """`row.why`, a variable with the name of a message, or `str(error)` of an error of ours."""
     if isinstance(node, ast.Attribute):
         return node.attr == "why"
+    if isinstance(node, ast.Name):
+        return node.id in MESSAGE_NAMES
     text = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
     return text and any(isinstance(n, ast.Name) and n.id in caught for n in node.args)
 
@@ -234,15 +237,22 @@ except DataError as error:
     b = str(error).removeprefix("who: ")
 c = "cut off" in row.why
 d = row.why.startswith("signal")
+why = row.why
+e = why.partition(", found ")
 fine = str(error).splitlines(), row.code == "onset"
 """
-    assert parsed_messages(ast.parse(code)) == [5, 6, 7, 8]
+    assert parsed_messages(ast.parse(code)) == [5, 6, 7, 8, 10]
+
+
+# The note about fewer windows has no field of its own: one would change the key of every cube.
+PARSED = {"localization/run_metadata.py": 1}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_module_parses_the_text_of_messages(path):
     if room_of(path) != "testing":  # which checks the messages of methods themselves
-        assert parsed_messages(ast.parse(path.read_text(encoding="utf-8"))) == []
+        known = PARSED.get(str(path.relative_to(SOURCE)), 0)
+        assert len(parsed_messages(ast.parse(path.read_text(encoding="utf-8")))) == known
 
 
 def test_a_class_name_stands_for_one_class():

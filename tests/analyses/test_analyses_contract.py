@@ -184,7 +184,7 @@ def test_an_unfinished_run_is_refused(tampered):
         open_run(tampered / "small")
 
 
-def test_the_loco_run_beside_is_found_and_another_cohort_s_is_refused(tampered, cubes):
+def test_the_loco_run_in_the_next_folder_is_found_and_another_cohort_s_is_refused(tampered, cubes):
     assert open_run(tampered / "small").loco.name == "loco"
     setting = tampered / "loco" / "run.json"
     digest = open_run(tampered / "small").setting["cohort_digest"]

@@ -68,7 +68,7 @@ def test_ctrl_c_while_a_package_is_loaded_is_ctrl_c(capsys):
     assert capsys.readouterr().err.startswith("epilens: stopped. What was finished is kept")
 
 
-def test_a_defect_is_still_told_as_one(capsys):
+def test_a_defect_is_still_reported_as_one(capsys):
     assert end(KeyError("x")) == 1
     assert "failed unexpectedly (KeyError: 'x')" in capsys.readouterr().err
     assert explain_os_error(OSError("no number")) is None
@@ -118,7 +118,7 @@ def test_an_output_that_is_closed_from_the_start(monkeypatch, capsys):
     assert "expected an output to write to, found it closed" in capsys.readouterr().err
 
 
-def test_errors_that_cannot_be_told_do_no_harm(monkeypatch):
+def test_errors_that_cannot_be_printed_do_no_harm(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert end(DataError("x")) == 2
     sys.stderr.close()
@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"out.txt": "old"}
 
 
-def test_a_limit_on_the_size_of_files_is_told(tmp_path):
+def test_a_limit_on_the_size_of_files_is_reported(tmp_path):
     code = (
         "import resource, signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n"

@@ -33,7 +33,7 @@ def test_a_recording_that_is_not_there_is_not_taken_for_a_model():
     assert split_source(["gone.EDF", "b.edf"]) == (None, [Path("gone.EDF"), Path("b.edf")])
 
 
-def test_a_method_without_recordings_is_told():
+def test_a_method_without_recordings_is_reported():
     with pytest.raises(DataError, match="expected recordings after fragility, found none"):
         split_source(["fragility"])
 
@@ -46,7 +46,7 @@ def test_channels_to_leave_out_by_name_and_by_table(tmp_path):
     assert list(split_names([str(table)])) == ["A1", "A2"]
 
 
-def test_a_table_of_channels_that_is_none_is_told(tmp_path):
+def test_a_table_of_channels_that_is_none_is_refused(tmp_path):
     with pytest.raises(DataError, match="expected a table of channels, found nothing"):
         split_names([str(tmp_path / "gone.tsv")])
     (tmp_path / "x.tsv").write_text("a\tb\n1\t2\n")

@@ -482,7 +482,7 @@ def test_unused_onsets_are_noted_in_the_order_of_their_table(tmp_path):
     assert audit["run"].tolist() == unused
 
 
-def test_an_unused_onset_is_told_by_its_place_where_its_run_could_be_a_name(tmp_path):
+def test_an_unused_onset_is_named_by_its_place_where_its_run_could_be_a_name(tmp_path):
     root = write_tree(tmp_path / "tree", kind=None)
     plan = with_onsets(root, ("Miller", "77", 33.0), ("01", "Anna in spring", 33.0))
     audit = read_bids(root, plan=plan).audit

@@ -65,7 +65,7 @@ def test_two_patients_of_one_code_are_refused(tmp_path):
         ("", "expected recordings or a BIDS dataset, found neither"),
     ],
 )
-def test_nothing_to_review_is_told(tmp_path, name, why):
+def test_nothing_to_review_is_reported(tmp_path, name, why):
     with pytest.raises(DataError, match=why):
         cases_of([tmp_path / name])
 

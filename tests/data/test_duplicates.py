@@ -183,7 +183,7 @@ def test_a_cube_holds_it_once_and_the_audit_file_says_so(tmp_path):
     assert [row["why"] for row in rows] == [f"repeats the signal of {FIRST}"]
 
 
-def test_a_cube_is_made_anew_when_the_plan_counts_them_otherwise(tmp_path):
+def test_a_cube_is_made_again_when_the_plan_counts_them_otherwise(tmp_path):
     root, out = two_runs(tmp_path / "tree"), tmp_path / "cubes"
     describe_cohort([read_bids(root)], out, Plan())
     summary = describe_cohort([read_bids(root, plan=KEEP)], out, KEEP)

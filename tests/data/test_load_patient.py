@@ -160,7 +160,7 @@ def test_onsets_and_codes_that_cannot_be(files, model, change, message):
         (None, r"The file is cut off, and its onset may be in what is missing: copy it again\."),
     ],
 )  # fmt: skip
-def test_an_onset_in_what_was_cut_off_is_told_as_that(tmp_path, onsets, said):
+def test_an_onset_in_what_was_cut_off_is_reported_as_that(tmp_path, onsets, said):
     path = write_edf(tmp_path / "cut.edf", notes=[(40, "sz onset")])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) * 3 // 8])
@@ -282,7 +282,7 @@ def test_positions_that_do_not_fit(files, model, tmp_path, content, message):
         localize(files, model, onsets=[40] * 3, electrodes=table)
 
 
-def test_the_space_is_read_beside_the_table(tmp_path):
+def test_the_space_is_read_from_the_file_next_to_the_table(tmp_path):
     (tmp_path / "sub-1_electrodes.tsv").write_text("name\tx\ty\tz\nA1\t0.01\t0\t0\n")
     (tmp_path / "sub-1_coordsystem.json").write_text(
         '{"iEEGCoordinateSystem": "MNI305", "iEEGCoordinateUnits": "m"}'
@@ -328,7 +328,7 @@ def test_recordings_of_two_patients_are_refused(model):
         localize([one], model)
 
 
-def test_a_patient_without_a_usable_seizure_is_told_why(tiny, model, tmp_path):
+def test_a_patient_without_a_usable_seizure_is_refused_with_the_reason(tiny, model, tmp_path):
     root = tmp_path / "copy"
     shutil.copytree(tiny / "north", root)
     names = sorted(p.name for p in root.glob("sub-*"))

@@ -143,7 +143,7 @@ def test_no_whole_path_is_in_a_run(folder, cohort):
     assert open_run(folder).cubes.resolve() == cohort.path("sub-01").parent
 
 
-def test_where_only_a_whole_path_would_tell_nothing_is_told():
+def test_no_relative_path_is_given_where_it_would_contain_the_whole_path():
     assert relative_cubes(Path("/data/runs/x"), Path("/data/cubes")) == "../../cubes"
     assert relative_cubes(Path("/data/runs/x"), Path("/home/somebody/cubes")) == ""
 
@@ -157,7 +157,7 @@ def test_half_a_line_of_times_is_left_out(folder):
         open_run(folder / "cells")
 
 
-def test_a_second_run_in_the_same_folder_is_told(folder, cohort):
+def test_a_second_run_in_the_same_folder_is_reported(folder, cohort):
     code = (
         "import sys, time\nfrom epilens.io.locks import lock_folder\n"
         "with lock_folder(sys.argv[1]):\n    print(flush=True)\n    time.sleep(60)\n"

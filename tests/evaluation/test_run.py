@@ -100,7 +100,7 @@ def test_a_damaged_record_is_made_again(folder):
     assert path.read_bytes() == before
 
 
-def test_what_cells_cost_is_kept_beside_them_and_the_last_time_counts(tmp_path):
+def test_what_cells_cost_is_kept_next_to_them_and_the_last_time_counts(tmp_path):
     run = Run(tmp_path)
     assert run.times.empty
     for method, fold, processor_s in (

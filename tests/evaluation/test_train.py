@@ -101,7 +101,7 @@ def test_a_patient_can_be_held_out(cohort):
     assert train(quick, fewer, method="cdel").about["cohort"]["patients"] == 11
 
 
-def test_too_few_patients_are_told(cohort):
+def test_too_few_patients_are_refused(cohort):
     fewer = Cohort({name: cohort.path(name) for name in list(cohort)[:3]})
     with pytest.raises(ModelError, match="expected 4 or more labelled patients, found 3"):
         train(PLAN, fewer)

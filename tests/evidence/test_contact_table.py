@@ -249,7 +249,7 @@ def test_a_bipolar_name_lies_where_its_first_contact_does():
         close(ours, plain)
 
 
-def test_context_is_beside_what_is_the_contact_s_own():
+def test_context_is_next_to_what_is_the_contact_s_own():
     x = np.arange(8.0).reshape(4, 2)
     mixed = with_context(["A1", "A2", "A3", "ECG"], x)
     close(mixed[:, 0], x)

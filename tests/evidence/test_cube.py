@@ -231,7 +231,7 @@ def test_attributes_are_plain_json():
 ZONES = {"is_soz": (True, True, False, False, False, False), "is_resected": (False,) * 6}
 
 
-def test_onset_zone_and_resection_are_kept_beside_the_ez():
+def test_onset_zone_and_resection_are_kept_next_to_the_ez():
     cube = make_cube(**ZONES)
     for name, flags in ZONES.items():
         assert tuple(cube[name].values) == flags

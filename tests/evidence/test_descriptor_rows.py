@@ -190,7 +190,7 @@ def test_patients_with_other_descriptors_are_not_standardized_together(plan):
         Standardizer.fit([describe([waking()], plan), make_cube("sub-02")])
 
 
-def test_a_deviation_of_it_is_told_in_its_own_words(plan):
+def test_a_deviation_of_it_is_described_in_its_own_words(plan):
     timing = time_evidence(describe([waking(fs=128.0)], plan))
     assert timing.z.shape[-1] == 10
     importance = np.array([name == ALPHA for name in plan.descriptors], float)
@@ -242,7 +242,7 @@ def test_a_cube_whose_descriptors_no_installed_package_has_can_be_read(plan):
         row.compute(np.zeros(4), 1.0)
 
 
-def test_a_band_that_a_rate_does_not_reach_is_told_for_any_row(monkeypatch):
+def test_a_band_that_a_rate_does_not_reach_is_reported_for_any_row(monkeypatch):
     add(monkeypatch, band_row("ripple", 80, 250))
     plan = Plan(descriptors=("log_ripple_power",))
     rows = audit_of(describe([make_recording(fs=250.0)], plan))

@@ -123,7 +123,7 @@ def test_a_damaged_summary_does_not_stop_a_cohort(tmp_path):
         assert open_cohort(tmp_path).summary == {}
 
 
-def test_attributes_that_are_damaged_are_told_from_a_store_that_is_not_there(tmp_path):
+def test_damaged_attributes_differ_from_a_store_that_is_not_there(tmp_path):
     path = save(make_cube(), tmp_path / "sub-01.zarr.zip")
     flip(path, offset_of(path, ".zattrs") + 5)
     with pytest.raises(CubeError, match=r"found a damaged one \(\.zattrs: .*epilens describe"):

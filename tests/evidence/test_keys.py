@@ -124,7 +124,7 @@ def written(cubes, tiny, plan=None):
         ({"windows": {"start_s": -25.0}}, set(ALL)),
     ],
 )
-def test_another_plan_makes_anew_just_what_depends_on_it(cubes, tiny, changes, stores):
+def test_another_plan_makes_again_just_what_depends_on_it(cubes, tiny, changes, stores):
     assert written(cubes, tiny, Plan().override(**changes)) == stores
 
 
@@ -138,7 +138,7 @@ def test_a_kept_contact_changes_the_key_of_its_patient_only(tiny):
     assert changed == [True, False]
 
 
-def test_other_code_makes_anew_just_what_it_computes(cubes, tiny, monkeypatch):
+def test_other_code_makes_again_just_what_it_computes(cubes, tiny, monkeypatch):
     real = keys.code_digest
     monkeypatch.setattr(
         keys, "code_digest", lambda *names: real(*names) + "edited" * ("traces" in names[0])
@@ -193,7 +193,7 @@ def test_one_pass_gives_what_each_store_alone_gives(cubes, tiny):
     assert open_patient(path).equals(describe(recordings))
 
 
-def test_a_damaged_store_is_made_anew(cubes, tiny):
+def test_a_damaged_store_is_made_again(cubes, tiny):
     path = cubes / "traces" / f"sub-W01{SUFFIX}"
     content = path.read_bytes()
     path.write_bytes(content[:2000] + bytes([content[2000] ^ 1]) + content[2001:])
@@ -202,7 +202,7 @@ def test_a_damaged_store_is_made_anew(cubes, tiny):
     assert path.read_bytes() == content, "the same inputs give the same bytes"
 
 
-def test_a_method_s_key_covers_the_cube_and_what_is_beside_it(cubes):
+def test_a_method_s_key_covers_the_cube_and_what_is_next_to_it(cubes):
     path = cubes / f"sub-W01{SUFFIX}"
     cube, traces = (attributes_of(p)["key"] for p in (path, cubes / "traces" / path.name))
     assert key_of(path) == cube

@@ -91,7 +91,7 @@ def test_without_band_limits_the_notch_stays_a_choice_of_its_own():
     np.testing.assert_allclose(kept[0, 2500:-2500], slow[2500:-2500], atol=0.02)
 
 
-def test_signals_beside_the_cube_are_band_limited_in_any_case():
+def test_signals_next_to_the_cube_are_band_limited_in_any_case():
     parts = [make_recording(fs=128.0, channels=2)]
     np.testing.assert_array_equal(
         make_signals(parts, RELEASED)["signal"], make_signals(parts, Plan())["signal"]

@@ -76,7 +76,7 @@ def test_each_signal_gives_the_asked_interval_of_seizures_that_have_channels():
     np.testing.assert_array_equal(x, signal_of(patient, 1)[:, 6250:8750])
 
 
-def test_a_patient_is_its_cube_and_what_lies_beside_it(tmp_path):
+def test_a_patient_is_its_cube_and_what_lies_next_to_it(tmp_path):
     parts = [make_recording()]
     save(describe(parts), tmp_path / "sub-01.zarr")
     save_store(make_signals(parts, Plan()), tmp_path / "signals" / "sub-01.zarr")

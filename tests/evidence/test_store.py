@@ -112,7 +112,7 @@ def test_running_it_again_keeps_every_cube(cubes, parts):
     assert (cubes / "audit.tsv").read_bytes() == audit
 
 
-def test_another_plan_makes_every_cube_anew_and_another_name_none(tiny, tmp_path):
+def test_another_plan_makes_every_cube_again_and_another_name_none(tiny, tmp_path):
     parts = [read_bids(tiny / "west", "simulated")]
     describe_cohort(parts, tmp_path, Plan())
     assert describe_cohort(parts, tmp_path, Plan(name="other"))["kept"] == 2
@@ -121,7 +121,7 @@ def test_another_plan_makes_every_cube_anew_and_another_name_none(tiny, tmp_path
     )
 
 
-def test_only_the_patient_whose_source_changed_is_made_anew(tiny, tmp_path):
+def test_only_the_patient_whose_source_changed_is_made_again(tiny, tmp_path):
     root = tmp_path / "west"
     shutil.copytree(tiny / "west", root)
     describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
@@ -139,7 +139,7 @@ def test_only_the_patient_whose_source_changed_is_made_anew(tiny, tmp_path):
     assert after["sub-W02"] == before["sub-W02"]
 
 
-def test_a_changed_label_makes_the_cube_anew(tiny, tmp_path):
+def test_a_changed_label_makes_the_cube_again(tiny, tmp_path):
     root = tmp_path / "south"
     shutil.copytree(tiny / "south", root)
     describe_cohort([read_bids(root)], tmp_path / "cubes", Plan())
@@ -245,7 +245,7 @@ def test_a_second_dataset_joins_the_folder(tiny, tmp_path):
     assert "South (simulated)" in audit
 
 
-def test_traces_are_written_beside_on_request(cubes):
+def test_traces_are_written_next_to_the_cube_on_request(cubes):
     place = ZipStore(cubes / "traces" / f"sub-E02{SUFFIX}", mode="r")
     with place, xr.open_zarr(place, chunks=None) as traces:
         assert traces["trace"].shape[1:] == (5, 11, 800)
@@ -263,7 +263,7 @@ def test_channels_without_a_segment_are_in_the_audit_also_when_traces_are_kept(t
         assert never == {(p.name, name) for p in parts[0].patients for name in p.channels}
 
 
-def test_every_cube_has_contact_features_beside_it(cubes, parts):
+def test_every_cube_has_contact_features_next_to_it(cubes, parts):
     path = next(iter(sorted(cubes.glob(f"*{SUFFIX}"))))
     patient = open_patient(path, "features")
     assert patient["features"].dims == ("seizure", "channel", "feature")

@@ -36,7 +36,7 @@ def holder(path, how: str, seconds: float = 60) -> Generator[subprocess.Popen]:
 
 
 @pytest.mark.parametrize(("how", "lock"), [("in", lock_folder), ("on", lock_path)])
-def test_the_second_is_told_who_is_there_and_a_kill_ends_the_lock(tmp_path, how, lock):
+def test_the_second_gets_the_number_of_the_first_and_a_kill_ends_the_lock(tmp_path, how, lock):
     place = tmp_path / "out"
     place.mkdir()
     message = "found another process of EpiLENS .process {}"

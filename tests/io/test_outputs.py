@@ -263,7 +263,7 @@ def test_report_and_audit_overwrite_no_file_of_somebody(finished, tiny, precious
         ("open/new/inner", ""),
     ],
 )
-def test_a_folder_that_may_not_be_written_is_told(name, reason):
+def test_a_folder_that_may_not_be_written_is_reported(name, reason):
     with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to others
         Path(top).chmod(0o755)
         (Path(top) / "file").write_text("")
@@ -520,7 +520,7 @@ def test_a_change_in_a_sealed_folder_is_seen(tmp_path):
     assert first_corrupt(tmp_path / "nowhere") == MARKER
 
 
-def test_cubes_are_not_replaced_by_whatever_is_told_to_go_there(finished, capsys):
+def test_cubes_are_not_replaced_by_other_output(finished, capsys):
     cubes, plan = str(finished / "cubes"), str(finished / "plan.toml")
     before = contents(finished / "cubes")
     run_folder = str(finished / "runs" / "small")

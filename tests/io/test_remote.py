@@ -352,14 +352,14 @@ def overtaken(url, other_machine, mine, theirs):
         write(url, a=theirs)
 
 
-def test_of_two_writers_the_second_is_told_and_the_first_stays(place, other_machine):
+def test_of_two_writers_the_second_is_refused_and_the_first_stays(place, other_machine):
     write(place, b="old")
     with pytest.raises(StorageError, match=r"another process of EpiLENS has written it meanwhile"):
         overtaken(place, other_machine, "mine", "theirs")
     assert objects(place)["a"] == b"theirs"
 
 
-def test_of_two_who_replace_a_file_the_second_is_told(place, other_machine, first_machine):
+def test_of_two_who_replace_a_file_the_second_is_refused(place, other_machine, first_machine):
     write(place, a="old")
     with pytest.raises(StorageError, match=r"expected a as it was read"):
         overtaken(place, other_machine, "mine", "theirs")
@@ -382,7 +382,7 @@ def test_two_writers_of_different_cubes_both_succeed(place, other_machine, first
     assert set(objects(place)) == {MARKER, "a.zarr.zip", "b.zarr.zip"}
 
 
-def test_a_second_process_of_this_machine_is_told():
+def test_a_second_process_of_this_machine_is_refused():
     with writable(URL):
         code = (
             "from epilens.io.remote import writable; writable('memory://bucket/cubes').__enter__()"

@@ -123,7 +123,7 @@ def test_nothing_is_trained_twice_for_a_smoothed_row():
     assert all_parts(METHODS["cdel/shaft"]) == ["prq", "bcr", "cdel"]
 
 
-def test_the_protocol_smooths_ledgers_and_chooses_thresholds_anew(tmp_path):
+def test_the_protocol_smooths_ledgers_and_chooses_thresholds_again(tmp_path):
     cohort = make_cohort(tmp_path / "cubes", patients=8)
     plan = Plan(smoke=True, name="smooth", seeds=(42,)).override(
         methods=("cdel/shaft", "line-length-change/shaft"),

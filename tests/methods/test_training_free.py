@@ -471,7 +471,7 @@ def test_the_defaults_are_the_plan_s():
     assert (FRAGILITY.window_s, FRAGILITY.step_s) == (0.25, 0.125)
 
 
-def test_scores_of_a_stored_patient_are_computed_once_and_a_selection_anew():
+def test_scores_of_a_stored_patient_are_computed_once_and_a_selection_again():
     calls = []
 
     def count(patient):

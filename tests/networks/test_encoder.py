@@ -249,7 +249,7 @@ def test_the_gradient_of_the_attention_by_hand_is_right(p, hide):
         assert gradcheck(call, (projected,))
 
 
-def test_the_gradient_of_the_attention_by_hand_is_right_beside_hidden_channels():
+def test_the_gradient_of_the_attention_by_hand_is_right_next_to_hidden_channels():
     call, _, projected = mixture(0.4, hide=True)
     assert gradcheck(lambda x: call(x)[[0, 2]], (projected,))
 

@@ -125,7 +125,7 @@ def test_what_are_no_marks_of_a_patient_is_refused(tree, why):
         parsed(tree)
 
 
-def test_onsets_of_one_seizure_are_refused_and_told(session):
+def test_onsets_of_one_seizure_are_refused_and_named(session):
     tree = {"files": {"a": {"onsets": [ONSET, ONSET | {"onset_s": 66}]}}}
     with pytest.raises(
         DataError, match=r"at least 10 s apart, found onsets at 60\.123 and 66\.000"

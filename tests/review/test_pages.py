@@ -126,7 +126,7 @@ def test_a_folder_without_pages_is_refused(tmp_path):
         make_view(tmp_path)
 
 
-def test_a_taken_port_is_told(folder, server):
+def test_a_port_in_use_is_reported(folder, server):
     with pytest.raises(DataError, match=f"expected a free port, found {server.port} in use"):
         make_view(folder, server.port)
 

@@ -42,7 +42,7 @@ def test_a_save_on_top_of_an_old_revision_is_refused_and_loses_nothing(readings)
     assert readings.latest("JD").judgement.verdicts == {"A1": "agree"}
 
 
-def test_of_many_that_save_at_once_one_wins_and_the_others_are_told(readings):
+def test_of_many_that_save_at_once_one_wins_and_the_others_are_refused(readings):
     results = []
 
     def save(word):
@@ -254,7 +254,7 @@ def test_the_page_gets_verdicts_but_no_notes_and_no_markup(readings):
     assert "Cohen's κ 0.00 (3 of 4 contacts the same)" in html.unescape(text)
 
 
-def test_files_beside_the_page_are_written(readings, tmp_path):
+def test_files_next_to_the_page_are_written(readings, tmp_path):
     two_signed(readings)
     write_readings(tmp_path, readings, 1, CONTACTS)
     assert json.loads((tmp_path / "readings.json").read_text())["patient"] == "sub-X"

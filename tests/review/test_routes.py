@@ -26,14 +26,14 @@ def say(server, **changes):
     return post_json(server, "api/reading", tree)
 
 
-def test_runs_are_told_with_their_marks_and_the_files_by_name(server):
+def test_runs_are_listed_with_their_marks_and_the_files_by_name(server):
     found = get_json(server, "api/runs?case=sub-P1")
     assert [run["number"] for run in found["runs"]] == [1, 2]
     assert found["runs"][1]["recordings"][0] == {"shown": "Mustermann-1.edf", "onsets_s": [50.0]}
     assert {run["state"]["kind"] for run in found["runs"]} == {"done"}
 
 
-def test_where_a_model_lies_is_not_told(server):
+def test_the_path_of_a_model_is_not_sent(server):
     found = get_json(server, "api/choices")
     assert found[0]["default"]
     assert all("source" not in one for one in found)

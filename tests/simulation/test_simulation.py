@@ -272,7 +272,7 @@ def test_sharing_out_keeps_the_total_and_the_limits():
         share_out(40, np.ones(3), np.full(3, 2), np.full(3, 9))
 
 
-def test_a_file_in_the_way_of_the_folder_is_told_as_one(tmp_path):
+def test_a_file_in_the_way_of_the_folder_is_reported_as_one(tmp_path):
     (tmp_path / "notes").write_text("mine")
     with pytest.raises(DataError, match=r"notes, found a file there\. Give another path"):
         simulate(tmp_path / "notes" / "cohort", "tiny")

@@ -139,7 +139,7 @@ def fit_rounded(settings, training):
     return Scorer(fitted.p_nez, predictor=lambda: fitted)
 
 
-def test_a_fitted_object_that_changes_when_it_is_stored_is_told(monkeypatch):
+def test_a_fitted_object_that_changes_when_it_is_stored_is_reported(monkeypatch):
     kind = ModelKind("mine", "Mine", (ModelPart("mine", "mine", f"{__name__}:Rounded"),))
     monkeypatch.setattr("epilens.testing.contract.KINDS", {"mine": kind})
     check_method(row(fit_rounded, settings={"power": 2.0}))
@@ -149,17 +149,17 @@ def test_a_fitted_object_that_changes_when_it_is_stored_is_told(monkeypatch):
         check_method(row(fit_rms))
 
 
-def test_a_method_that_does_not_say_that_chance_enters_is_told():
+def test_a_method_that_does_not_say_that_chance_enters_is_reported():
     with pytest.raises(AssertionError, match="mine: expected other scores from another seed"):
         check_method(row(fit_rms, seeded=True))
 
 
-def test_a_section_that_no_plan_has_is_told():
+def test_a_section_that_no_plan_has_is_reported():
     with pytest.raises(AssertionError, match=r"mine: expected a section of .* 'nothing'"):
         check_method(row(fit_rms, sections=("nothing",)))
 
 
-def test_settings_that_are_not_plain_are_told():
+def test_settings_that_are_not_plain_are_reported():
     with pytest.raises(TypeError, match="settings: expected plain values, found function"):
         check_method(row(fit_rms, settings={"power": rms}))
 

@@ -187,7 +187,7 @@ def test_samples_that_are_missing_are_no_change():
     assert propose_onsets(recording(x)) == ()
 
 
-def test_too_short_a_recording_is_told():
+def test_too_short_a_recording_is_reported():
     with pytest.raises(DataError, match=r"at least 12 s of signal, found 1\.55 s"):
         propose_onsets(recording(background(1.55)))
 
@@ -197,17 +197,17 @@ def test_a_folder_is_no_recording(tmp_path):
         propose_onsets(tmp_path)
 
 
-def test_nothing_at_the_path_is_told(tmp_path):
+def test_nothing_at_the_path_is_reported(tmp_path):
     with pytest.raises(DataError, match="found nothing"):
         propose_onsets(tmp_path / "no.edf")
 
 
-def test_another_object_is_told():
+def test_another_object_is_refused():
     with pytest.raises(DataError, match="found int"):
         propose_onsets(3)  # ty: ignore
 
 
-def test_too_slow_a_recording_is_told():
+def test_too_slow_a_recording_is_reported():
     with pytest.raises(DataError, match="at least 60 samples per second, found 50"):
         propose_onsets(recording(background(fs=50.0), fs=50.0))
 
