@@ -108,6 +108,11 @@ class Run:
         """One row per method: patient-equal mean of every metric, and its SD over seeds."""
         return summarise(self.scores)
 
+    @property
+    def undefined_patients(self) -> int:
+        """Test patients with EZ or NEZ contacts only, whose ranking metrics are undefined."""
+        return int(self.scores.loc[self.scores["auroc"].isna(), "patient"].nunique())
+
     def score(self) -> pd.DataFrame:
         """Return :meth:`summary`; the name until 0.2, kept for existing scripts."""
         warnings.warn("Run.score() is now Run.summary()", DeprecationWarning, stacklevel=2)
