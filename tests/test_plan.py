@@ -142,6 +142,8 @@ def test_the_shipped_plans_have_every_row_of_the_paper_s_tables():
         ({"fragility": {"start_s": 10.0, "stop_s": -10.0}}, "start_s and stop_s"),
         ({"line_length_spread": {"start_s": 10.0, "stop_s": 10.0}}, "start_s and stop_s"),
         ({"seeds": [7, 8, 7]}, "every seed must be listed once, got 7 twice"),
+        ({"seeds": []}, "seeds: expected a list of 1 or more; found"),
+        ({"methods": ["prq", "prq"]}, "every method must be listed once, got 'prq' twice"),
         ({"seeds": [-1]}, "greater than or equal to 0; found -1"),
         ({"seeds": [2**32]}, "less than 4294967296"),
         ({"splits": {"seed": -1}}, "greater than or equal to 0"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from epilens.analyses import analyse
+from epilens.cli import main
 from epilens.core.provenance import digest_of
 from epilens.evaluation.ledger import read_ledger, with_thresholds
 from epilens.evaluation.run import open_run
@@ -454,6 +456,34 @@ def test_a_cell_of_another_plan_is_noticed(tampered):
     assert failed(tampered) == ["run: cells that other settings, code, cubes or split made"]
     frame = analyse("audit", open_run(tampered / "small"))
     assert frame.loc[~frame["passed"], "found"].tolist() == ["4 of bcr, 4 of prq"]
+
+
+@pytest.mark.parametrize("verb", [["score"], ["compare", "prq", "bcr"], ["analyse", "reliability"]])
+def test_verbs_warn_of_cells_of_another_plan(tampered, capsys, verb):
+    name, *others = verb
+    folder = str(tampered / "small")
+    command = [name, *others, folder] if name == "analyse" else [name, folder, *others]
+    _call(command)
+    assert "warning" not in capsys.readouterr().err
+    path = tampered / "small" / "plan.toml"
+    path.write_text(Plan.load(path).override(training={"learning_rate": 0.5}).to_toml())
+    _call(command)
+    printed = capsys.readouterr().err
+    assert "than the plan of this run has now: 4 of bcr, 4 of prq. Run the plan again" in printed
+
+
+def _call(command: list[str]) -> None:
+    with suppress(SystemExit):
+        main(command)
+
+
+def test_run_only_warns_of_cells_of_another_plan(tampered, cubes, tmp_path, capsys):
+    path = tampered / "small" / "plan.toml"
+    plan = Plan.load(path).override(training={"learning_rate": 0.5})
+    (tmp_path / "other.toml").write_text(plan.to_toml())
+    places = ["--cubes", str(cubes), "--out", str(tampered)]
+    _call(["run", str(tmp_path / "other.toml"), *places, "--only", "random"])
+    assert "4 of bcr, 4 of prq" in capsys.readouterr().err
 
 
 def test_cells_of_other_code_are_noticed(tampered, monkeypatch):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +14,15 @@ from epilens.analyses import (
     centers,
     demographics,
     loco_bootstrap,
+    main,
     permutation,
     quantile,
     ranking,
     rich_inputs,
+    sentence,
+    training_free,
 )
+from epilens.analyses.result import AnalysisResult
 from epilens.analyses.verdicts import (
     FEWEST,
     ClaimOutcome,
@@ -26,6 +33,7 @@ from epilens.analyses.verdicts import (
     versus_best,
 )
 from epilens.evaluation.resampling import Comparison
+from epilens.evaluation.run import Run
 
 
 def comparison(low, high, patients=20):
@@ -151,6 +159,40 @@ def test_patients_whom_the_paper_does_not_name_are_not_compared():
     found = demographics.claim(frame)
     assert found.outcome is ClaimOutcome.NOT_COMPARABLE
     assert "0 of" not in str(found)
+
+
+def test_leading_without_the_smallest_bias_is_no_agreement():
+    def outcome(cdel, prq):
+        values = {metric: [0.6, 0.5] for metric in main.CLAIMED}
+        frame = pd.DataFrame({"method": ["cdel", "prq"], **values, main.BIAS: [cdel, prq]})
+        return main.claim(frame, (comparison(0.1, 0.2),) * 3).outcome
+
+    assert outcome(0.01, -0.02) is ClaimOutcome.AGREE
+    assert outcome(0.02, -0.01) is ClaimOutcome.UNCLEAR
+
+
+def test_a_comparison_of_few_patients_has_no_interval():
+    text = in_words(comparison(0.1, 0.2, FEWEST - 1))
+    assert text == "CDEL − PRQ-Net +0.150 (4 patients, too few for an interval)"
+
+
+def test_chance_is_not_counted_among_the_training_free_methods():
+    names = ["random", "line-length-spread", "random/shaft"]
+    frame = pd.DataFrame({"method": names, "auroc": [0.9, 0.6, 0.9], "gain": [np.nan, np.nan, 0.1]})
+    assert training_free.claim(frame) == (
+        "Beyond the paper. Highest AUROC of 1 training-free methods: Line-length spread (0.600)."
+    )
+
+
+def test_ranking_metrics_say_whom_they_exclude():
+    class OneUndefined(Run):
+        undefined_patients = 1
+
+    result = AnalysisResult(pd.DataFrame({"auroc": [0.6]}), "Here.")
+    run = OneUndefined(Path("nowhere"))
+    expected = "1 patient has EZ or NEZ contacts only; ranking metrics exclude them."
+    assert sentence(result, run) == f"Here. {expected}"
+    assert sentence(replace(result, frame=pd.DataFrame({"ez_f1": [0.6]})), run) == "Here."
 
 
 def test_one_interval_below_zero_is_a_difference():

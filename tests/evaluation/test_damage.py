@@ -122,6 +122,22 @@ def test_other_verbs_name_what_is_damaged(folder, tmp_path, capsys, name, verb):
     assert not (tmp_path / "out").exists() or not code
 
 
+@pytest.mark.parametrize("verb", [["score"], ["analyse", "main"]])
+def test_a_plan_with_a_section_of_a_package_that_is_gone_is_not_called_damaged(
+    folder, tmp_path, capsys, verb
+):
+    copy = tmp_path / "runs" / "test"
+    shutil.copytree(folder, copy)
+    plan = (copy / "plan.toml").read_text(encoding="utf-8")
+    (copy / "plan.toml").write_text(plan + "\n[my_section]\nvalue = 1\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        main([*verb, str(copy)])
+    printed = capsys.readouterr()
+    assert (stop.value.code, printed.out) == (2, "")
+    assert "unknown key 'my_section'" in printed.err
+    assert printed.err.endswith("Install the package that provides it.\n")
+
+
 def test_a_damaged_cube_is_named_by_run(cohort, folder, tmp_path):
     cubes = tmp_path / "cubes"
     shutil.copytree(cohort.path("sub-01").parent, cubes)

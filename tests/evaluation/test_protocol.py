@@ -171,6 +171,30 @@ def test_unlabelled_patients_cannot_be_run(tmp_path):
         run(PLAN, open_cohort(tmp_path), Runtime(out=tmp_path / "runs"))
 
 
+def test_a_run_names_patients_without_a_label(tmp_path):
+    cohort = make_cohort(tmp_path / "cubes", patients=5)
+    cube = open_cube(cohort.path("sub-02")).drop_vars("is_ez")
+    cube.attrs["ez_channels"] = None
+    save(cube, cohort.path("sub-02"))
+    cohort = open_cohort(tmp_path / "cubes")
+    folder = run(PLAN, cohort, Runtime(out=tmp_path / "runs", only=("random",)))
+    first, _ = Run(folder).caveats
+    assert first == "1 of 5 patients has no EZ label and is not used: sub-02."
+
+
+@pytest.mark.parametrize("seeds", [(1, 2, 43), (1,)])
+def test_other_seeds_than_those_of_the_methods_that_stay_are_refused_at_once(
+    folder, cohort, tmp_path, seeds
+):
+    shutil.copytree(folder, tmp_path / "test")
+    before = {path: path.read_bytes() for path in (tmp_path / "test").rglob("*.*")}
+    plan = PLAN.override(seeds=seeds)
+    with pytest.raises(PlanError, match=r"its other methods \(prq, bcr, cdel\) have 1, 2\. Run"):
+        run(plan, cohort, Runtime(out=tmp_path, only=("random",)))
+    assert before == {path: path.read_bytes() for path in before}
+    assert not (tmp_path / "test" / "cells" / "random").exists()
+
+
 def test_an_incomplete_ledger_is_refused_with_the_list(folder):
     ledger = read_ledger(folder / "ledger.parquet")
     split = pd.read_csv(folder / "split.csv", dtype=str)

@@ -23,6 +23,7 @@ from sklearn.metrics import (
 )
 
 from epilens.core.decisions import GRID, confusion_metrics, grid_metrics, select_threshold
+from epilens.core.errors import LedgerError
 from epilens.evaluation.scoring import (
     METRICS,
     RANKING,
@@ -525,3 +526,8 @@ def test_methods_are_summarised_apart_and_keep_their_order():
     assert both["method"].tolist() == ["prq", "bcr"]
     alone = summarise(score(random_ledger(1, "bcr")))
     pd.testing.assert_frame_equal(both[1:].reset_index(drop=True), alone)
+
+
+def test_a_ledger_without_a_column_is_refused():
+    with pytest.raises(LedgerError, match=r"score: expected columns .*, found no p_nez\."):
+        score(random_ledger().drop(columns="p_nez"))

@@ -95,6 +95,11 @@ def test_a_signed_model_with_anything_wrong_anywhere_is_opened_or_refused_in_one
     assert refused > 200
 
 
+def test_a_misspelt_shipped_model_is_recognised():
+    with pytest.raises(ModelError, match=r"Did you mean 'recorded'\?$"):
+        open_model("recordd")
+
+
 def test_the_command_line_says_one_sentence_with_exit_code_2(folder, capsys):
     tree = json.loads((folder / "model.json").read_text()) | {"assurance": {"sets": 3}}
     (folder / "model.json").write_bytes(sign(tree))
@@ -110,7 +115,7 @@ def test_the_command_line_says_one_sentence_with_exit_code_2(folder, capsys):
         ({"threshold": 2.0}, "found threshold wrong"),
         ({"threshold": "0.5"}, "found threshold wrong"),
         ({"members": []}, "found members wrong"),
-        ({"kind": "other"}, "found kind wrong"),
+        ({"kind": "other"}, r"found 'other'\. Install the package that provides it"),
         ({"kind": "cdel"}, "specs must contain the settings of prq"),
         ({"extra": 1}, "found extra wrong"),
         ({"about": {"notes": "x"}}, r"found about\.notes wrong"),

@@ -87,7 +87,8 @@ def test_the_figure_shows_every_patient_and_every_metric(folder, tmp_path):
     ("a", "b", "metrics", "message"),
     [
         ("mine", "mine", (), "found 'mine' twice"),
-        ("mime", "coin", (), r"expected mime .* Did you mean 'mine'\?.*--only mime"),
+        ("mime", "coin", (), r"expected mime .* Did you mean 'mine'\?$"),
+        ("prq", "coin", (), r"expected prq .* Or add it with .* --only prq`\.$"),
         ("mine", "coin", ("aurocc",), r"found 'aurocc'. Did you mean 'auroc'\?"),
     ],
 )

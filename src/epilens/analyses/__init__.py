@@ -19,6 +19,7 @@ from epilens.analyses.verdicts import Verdict
 from epilens.core.errors import LedgerError
 from epilens.core.registry import Registry
 from epilens.evaluation.run import Run, open_run
+from epilens.evaluation.scoring import RANKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,6 +145,17 @@ def add_paper_values(frame: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
 
 
 def sentence(result: AnalysisResult, run: Run) -> str:
-    """Whether this cohort agrees with the paper, and a warning if it is simulated."""
-    note = "Simulated patients: this is not clinical evidence."
-    return f"{result.verdict} {note}".lstrip() if run.simulated else str(result.verdict)
+    """Whether this cohort agrees with the paper, and what to know about its patients."""
+    sentences = [str(result.verdict), _undefined(result.frame, run)]
+    if run.simulated:
+        sentences.append("Simulated patients: this is not clinical evidence.")
+    return " ".join(filter(None, sentences))
+
+
+def _undefined(frame: pd.DataFrame, run: Run) -> str:
+    """State how many patients the ranking metrics of a frame leave out; empty if none."""
+    patients = run.undefined_patients
+    if not patients or not any(name in frame for name in RANKING):
+        return ""
+    verb = "patient has" if patients == 1 else "patients have"
+    return f"{patients} {verb} EZ or NEZ contacts only; ranking metrics exclude them."

@@ -32,14 +32,34 @@ def cell_checks(run: Run) -> Iterator[AuditCheck]:
     yield AuditCheck("cells whose key is not that of the inputs they name", 0, len(damaged))
     gone = sorted({name.method for name in records if name.method not in METHODS})
     note = f" (not asked: {', '.join(gone)}, not installed)" if gone else ""
-    stale = Counter(
+    title = f"cells that other settings, code, cubes or split made{note}"
+    yield AuditCheck(title, "none", _listed(_outdated(run, records)) or "none")
+
+
+def warn_outdated(run: Run) -> str:
+    """A sentence if the run mixes cells of different settings; it needs no cubes."""
+    run = Run(run.folder)
+    cells = {name: run.cell(*name).record for name in _all_cells(run, _methods_with_cells(run))}
+    outdated = _outdated(run, {name: record for name, record in cells.items() if record})
+    if not outdated:
+        return ""
+    return (
+        f"warning: cells were made with other settings or code than the plan of this run has now: "
+        f"{_listed(outdated)}. Run the plan again, without --only."
+    )
+
+
+def _outdated(run: Run, records: Mapping[CellName, Mapping[str, Any]]) -> Counter[str]:
+    """Number of cells, by method, that settings, code, cubes and split would not give again."""
+    return Counter(
         name.method
         for name, record in records.items()
         if name.method in METHODS and not _is_current(run, name, record)
     )
-    listed = ", ".join(f"{count} of {method}" for method, count in sorted(stale.items()))
-    title = f"cells that other settings, code, cubes or split made{note}"
-    yield AuditCheck(title, "none", listed or "none")
+
+
+def _listed(outdated: Counter[str]) -> str:
+    return ", ".join(f"{count} of {method}" for method, count in sorted(outdated.items()))
 
 
 def _methods_with_cells(run: Run) -> list[str]:

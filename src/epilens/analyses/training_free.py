@@ -19,7 +19,7 @@ def compute(run: Run) -> pd.DataFrame:
     free = [m for m in run.methods if m in METHODS and METHODS[m].training_free]
     raw = dict.fromkeys(m.removesuffix(SHAFT) for m in free)
     order = [name for m in raw for name in (m, m + SHAFT) if name in free]
-    if not order:
+    if not set(raw) - {"random"}:
         raise LedgerError(
             f"training-free: expected training-free methods in {run.folder}, found none. See "
             "`epilens list methods` and add one, e.g. line-length-spread."
@@ -32,7 +32,11 @@ def compute(run: Run) -> pd.DataFrame:
 
 
 def claim(frame: pd.DataFrame) -> str:
-    """State which score is highest without smoothing, and what smoothing adds."""
+    """State which score is highest without smoothing, and what smoothing adds.
+
+    Chance is in the table for comparison only.
+    """
+    frame = frame[frame["method"].str.removesuffix(SHAFT) != "random"]
     raw = frame[~frame["method"].str.endswith(SHAFT)]
     highest = best(raw, "auroc")
     gains = frame["gain"].dropna()

@@ -108,7 +108,7 @@ def centers_excluding_zero(comparisons: Comparisons) -> str:
 
 
 def in_words(comparison: Comparison | None, digits: int = 3) -> str:
-    """A comparison in words: methods, difference, interval and patients.
+    """A comparison in words: methods, difference, interval if there is a usable one, patients.
 
     Examples
     --------
@@ -120,8 +120,9 @@ def in_words(comparison: Comparison | None, digits: int = 3) -> str:
     if comparison is None:
         return "not defined"
     c, spec = comparison, f"+.{digits}f"
+    difference = f"{title_of(c.a)} − {title_of(c.b)} {c.estimate:{spec}}"
+    if c.patients < FEWEST:
+        return f"{difference} ({c.patients} patients, too few for an interval)"
     kind = {"percentile": "bootstrap", "t": "t"}[c.interval]
-    return (
-        f"{title_of(c.a)} − {title_of(c.b)} {c.estimate:{spec}} "
-        f"(95 % {kind} interval {c.low:{spec}} to {c.high:{spec}}, {c.patients} patients)"
-    )
+    interval = f"95 % {kind} interval {c.low:{spec}} to {c.high:{spec}}"
+    return f"{difference} ({interval}, {c.patients} patients)"

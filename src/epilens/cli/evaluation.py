@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,12 @@ from epilens.cli.options import (
     argument,
     next_step,
     option,
+    say_unlabelled,
     verb,
 )
+
+if TYPE_CHECKING:
+    from epilens.evaluation.run import Run
 
 
 @verb("epilens run paper --cubes cubes", "epilens run my.toml --cubes cubes --only lens --jobs 4")
@@ -42,21 +46,33 @@ def run(
     """
     from epilens.compute.dask import progress_on
     from epilens.evaluation.protocol import run as go
+    from epilens.evaluation.run import Run
     from epilens.evidence.files import open_cohort
     from epilens.io.remote import display_path
     from epilens.plan import Plan, Runtime
 
     settings, cohort = Plan.load(plan), open_cohort(cubes)
     runtime = Runtime(out=out, jobs=jobs, only=tuple(only or ()))
+    say_unlabelled(cohort)
     with progress_on(cluster, "method × seed × fold") as tick:
         folder = go(settings, cohort, replace(runtime, tick=tick))
     typer.echo(display_path(folder))
+    _warn_outdated(Run(folder))
     if settings.smoke:
         return _after_quick_test(cubes)
     if only:  # of some methods no page is made: it has what the plan asks for
         named = only[:2] if len(only) > 1 else ["A", "B"]
         return next_step("epilens score {0}; epilens compare {0} {1} {2}", folder, *named)
     return next_step("epilens score {0}; epilens reproduce {0} --out DIR", folder)
+
+
+def _warn_outdated(run: Run) -> None:
+    """Say on stderr if the cells of a run come from different settings."""
+    from epilens.analyses.audit_cells import warn_outdated
+    from epilens.core.console import say
+
+    if warning := warn_outdated(run):
+        say(warning)
 
 
 def _after_quick_test(cubes: Path | None) -> None:
@@ -74,12 +90,13 @@ def score(folder: RunFolder, as_json: Json = False) -> None:
     from epilens.report.run.scores import print_scores
 
     run = Run(download(folder))
-    table = summarise(run.scores)
+    table, plan = summarise(run.scores), run.plan  # both are read before anything is printed
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, run.caveats)
-    if run.plan.smoke:
+    _warn_outdated(run)
+    if plan.smoke:
         return _after_quick_test(run.cubes)
     if set(run.methods_before) <= set(run.methods):
         return next_step("epilens compare {0} A B; epilens reproduce {0} --out DIR", folder)
@@ -121,6 +138,7 @@ def compare(
         typer.echo(compared.table.to_json(orient="records", indent=1))
     else:
         print_compared(compared)
+    _warn_outdated(run)
     if place is not None:
         next_step("open {}", save_figure(compared, place))
     elif run.plan.smoke:
@@ -148,6 +166,8 @@ def analyse(
 
     run = open_run(folder, cubes, loco)
     result = run_analysis(name, run)
+    if name != "audit":  # it has a line about this
+        _warn_outdated(run)
     if as_json:
         typer.echo(result.frame.to_json(orient="records", indent=1))
         return next_step("epilens reproduce {} --out DIR has all of them", folder)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import epilens
 from epilens.cli.exit_codes import CommandGroup
 from epilens.cli.help import HelpCommand
+
+if TYPE_CHECKING:
+    from epilens.evidence.files import Cohort
 
 app = typer.Typer(
     name="epilens",
@@ -161,3 +164,14 @@ def settings_of(path: Path | None, labels: Path | None, onsets: Path | None):
     # Contacts as in the shipped plan `paper`.
     plan = Plan.load(path) if path else Plan().override(quality={"note_broken": True})
     return plan.override(cohort=tables)
+
+
+def say_unlabelled(cohort: Cohort) -> None:
+    """Name on stderr the patients that are not used because they have no label."""
+    from epilens.core.console import say
+    from epilens.evaluation.protocol import unlabelled
+    from epilens.evaluation.run import unlabelled_patients
+
+    names = unlabelled(cohort)
+    if 0 < len(names) < len(cohort):  # a cohort without any label is refused
+        say(unlabelled_patients(names, len(cohort)))

@@ -20,6 +20,7 @@ from epilens.cli.options import (
     model_app,
     next_step,
     option,
+    say_unlabelled,
     settings_of,
     verb,
 )
@@ -33,7 +34,9 @@ def train(
     plan: PlanName,
     cubes: Cubes,
     out: Annotated[Path, option("New folder or URL for the model.")],
-    method: Annotated[str, option("lens, or cdel (the paper's networks).")] = "lens",
+    method: Annotated[
+        str | None, option("lens, or cdel (the paper's networks). Default: lens.")
+    ] = None,
     jobs: Jobs = 1,
     force: Force = False,
     cluster: OnCluster = "",
@@ -44,6 +47,7 @@ def train(
     resumes.
     """
     from epilens.compute.dask import progress_on
+    from epilens.core.console import say
     from epilens.evaluation.member_cache import member_folder
     from epilens.evaluation.train import train as make
     from epilens.evidence.files import open_cohort
@@ -55,9 +59,12 @@ def train(
     with writable(out) as place:
         check_place(place, force)
         cohort = open_cohort(cubes)
+        if method is None and "lens" not in settings.methods:
+            say("trains lens; --method cdel trains the paper's networks")
+        say_unlabelled(cohort)
         with member_folder(out) as parts:
             with progress_on(cluster, "training") as tick:
-                model = make(settings, cohort, tick, method, jobs, parts=parts)
+                model = make(settings, cohort, tick, method or "lens", jobs, parts=parts)
             save_model(model, place, force)
     typer.echo(display_path(out))
     next_step("epilens model show {0}; epilens localize {0} RECORDING... --out DIR", out)

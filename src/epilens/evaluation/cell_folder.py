@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from epilens.core.errors import LedgerError
+from epilens.core.errors import LedgerError, PlanError
 from epilens.evaluation.ledger import read_ledger, write_ledger
 from epilens.io.atomic import load_json
 from epilens.io.outputs import first_corrupt, replace_folder
+from epilens.plan import UNKNOWN_SECTION
 
 _LEDGER, _RECORD, _HISTORY = "ledger.parquet", "cell.json", "history.parquet"
 _OWN_SCORES, _CHECKPOINT = "threshold_scores.parquet", "checkpoint.safetensors"
@@ -113,7 +114,9 @@ def reading(path: Path) -> Generator[Path]:
     """Report a file of a run that cannot be read, with what repairs it."""
     try:
         yield path
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError) as error:
+        if isinstance(error, PlanError) and error.code == UNKNOWN_SECTION:
+            raise LedgerError(f"{error} Install the package that provides it.") from None
         raise LedgerError(
             f"{path}: expected what `epilens run` wrote, found a damaged file. Repair it: run "
             "`epilens run` again with the same plan, cubes and folder."

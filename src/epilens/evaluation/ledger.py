@@ -28,11 +28,18 @@ def check_ledger(ledger: pd.DataFrame, who: str = "ledger") -> pd.DataFrame:
     return ledger[COLUMNS]
 
 
+def missing_column(ledger: pd.DataFrame) -> str:
+    """What is wrong with a ledger that lacks a column; empty if it has all of them."""
+    missing = [name for name in COLUMNS if name not in ledger]
+    if not missing:
+        return ""
+    return f"expected columns {', '.join(COLUMNS)}, found no {missing[0]}. Run the plan again."
+
+
 def _problems(ledger: pd.DataFrame) -> Iterator[str]:
     """What is wrong with a ledger; a later problem presumes that there is no earlier one."""
-    missing = [name for name in COLUMNS if name not in ledger]
-    if missing:
-        yield f"expected columns {', '.join(COLUMNS)}, found no {missing[0]}. Run the plan again."
+    if missing := missing_column(ledger):
+        yield missing
     twice = ledger[ledger.duplicated(KEY)]
     if len(twice):
         yield f"expected every channel once, found {len(twice)} twice: {_where(twice)}."

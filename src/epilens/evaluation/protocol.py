@@ -101,6 +101,7 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
     out = join(runtime.out, plan.name)
     with writable(out) as local, locked_output(local, KIND, RECOGNISE_GLOBS) as folder:
         run_folder = Run(folder)
+        _check_seeds(run_folder, methods, plan)
         _begin(run_folder, plan, split, patients, [method.name for method in methods])
         cells = _cells(run_folder, methods, plan, split, patients)
         for cell, done in run_jobs(as_jobs(cells), runtime.jobs, runtime.tick):
@@ -111,6 +112,25 @@ def run(plan: Plan, cohort: Cohort, runtime: Runtime | None = None) -> Path:
             cells = _cells(run_folder, methods, plan, split, patients)
         _assemble(run_folder, methods, cells, split, plan)
     return download(out)
+
+
+def _check_seeds(run_folder: Run, methods: Sequence[Method], plan: Plan) -> None:
+    """Refuse other seeds than those of the methods that the run keeps as they are."""
+    if not run_folder.ledger_whole:
+        return
+    current = {name for method in methods for name in (*all_parts(method), method.name)}
+    kept = run_folder.ledger[~run_folder.ledger["method"].isin(current)]
+    before, now = set(kept["seed"]), set(plan.seeds)
+    if not before or before == now:
+        return
+    names = list(dict.fromkeys(kept["method"]))
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    raise PlanError(
+        f"{run_folder.folder}: expected the same seeds for all of its methods, found "
+        f"{', '.join(map(str, sorted(now)))}; its other methods ({', '.join(names[:3])}{more}) "
+        f"have {', '.join(map(str, sorted(before)))}. Run them again too (without --only), or give "
+        "the plan another name."
+    )
 
 
 def _finished_before(
@@ -157,6 +177,12 @@ def labelled(cohort: Cohort) -> LabelledCohort:
     return LabelledCohort(about, cohort)
 
 
+def unlabelled(cohort: Cohort) -> list[str]:
+    """Patients without EZ labels, which no method uses, by the cubes' attributes alone."""
+    local_files(map(cohort.path, cohort))
+    return [name for name in cohort if cohort.attributes(name).get("ez_channels") is None]
+
+
 def _begin(
     run_folder: Run,
     plan: Plan,
@@ -185,10 +211,12 @@ def _begin(
     # The plan of a run names all of its methods, whichever plan file brought them.
     names = [*run_folder.methods_before, *plan.methods, *methods]
     whole = plan.override(methods=tuple(dict.fromkeys(names)))
-    setting = {"plan_digest": whole.digest, **digests, "patients": dict(patients.about)}
+    setting: dict[str, Any] = {"plan_digest": whole.digest, **digests}
+    setting["patients"] = dict(patients.about)
     setting["simulated"] = any(about["simulated"] for about in patients.about.values())
     setting |= {
         "smoke": plan.smoke,
+        "unlabelled": unlabelled(patients.cohort),
         "cubes": relative_cubes(run_folder.folder, patients.folder),
     }
     run_folder.begin(whole, split, setting)

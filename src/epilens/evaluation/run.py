@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,6 +108,11 @@ class Run:
         """One row per method: patient-equal mean of every metric, and its SD over seeds."""
         return summarise(self.scores)
 
+    @property
+    def undefined_patients(self) -> int:
+        """Test patients with EZ or NEZ contacts only, whose ranking metrics are undefined."""
+        return int(self.scores.loc[self.scores["auroc"].isna(), "patient"].nunique())
+
     def score(self) -> pd.DataFrame:
         """Return :meth:`summary`; the name until 0.2, kept for existing scripts."""
         warnings.warn("Run.score() is now Run.summary()", DeprecationWarning, stacklevel=2)
@@ -172,6 +177,8 @@ class Run:
             )
         if self.simulated:
             sentences.append("Simulated patients: nothing here is clinical evidence.")
+        if names := self.setting.get("unlabelled"):
+            sentences.append(unlabelled_patients(names, len(names) + len(self.centers)))
         if odd := self.mostly_ez:
             sentences.append(
                 f"More than {MOST_EZ:.0%} of the channels are labelled EZ in {', '.join(odd[:3])}"
@@ -294,6 +301,22 @@ class Run:
                     f"{self.folder}: expected a finished run with {name}, found none. Make or "
                     "finish it with `epilens run`."
                 )
+
+
+def unlabelled_patients(names: Sequence[str], total: int) -> str:
+    """A sentence about patients that are not used because they have no label.
+
+    Examples
+    --------
+    >>> unlabelled_patients(["sub-W02"], 8)
+    '1 of 8 patients has no EZ label and is not used: sub-W02.'
+    """
+    verbs = ("has", "is") if len(names) == 1 else ("have", "are")
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return (
+        f"{len(names)} of {total} patients {verbs[0]} no EZ label and {verbs[1]} not used: "
+        f"{', '.join(names[:5])}{more}."
+    )
 
 
 def open_run(

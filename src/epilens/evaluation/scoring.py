@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 
 from epilens.core.decisions import confusion_metrics
+from epilens.core.errors import LedgerError
 from epilens.core.types import Bools, Floats
+from epilens.evaluation.ledger import missing_column
 
 THRESHOLDED = ("macro_f1", "ez_f1", "nez_f1", "accuracy", "balanced_accuracy")
 RANKING = ("auroc", "ez_auprc", "ndcg_ez", "mrr_ez", "recall_at_k", "top1_ez")
@@ -116,6 +118,8 @@ def score(ledger: pd.DataFrame) -> pd.DataFrame:
     >>> bool(scores["auroc"].between(0, 1).all())
     True
     """
+    if missing := missing_column(ledger):
+        raise LedgerError(f"score: {missing}")
     test = ledger[ledger["partition"] == "test"]
     rows = []
     for (method, seed, patient), part in test.groupby(["method", "seed", "patient"], sort=False):

@@ -23,7 +23,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from epilens.core.errors import ModelError
+from epilens.core.errors import ModelError, did_you_mean
 from epilens.core.html_repr import RESEARCH, SIMULATED, card
 from epilens.core.types import Floats
 from epilens.evidence.cube import blind
@@ -297,8 +297,8 @@ def read_model_json(path: Path) -> dict[str, Any]:
             raise ValueError
     except (OSError, ValueError, RecursionError):
         raise ModelError(
-            f"{path}: expected a model folder with model.json, found none that can be read. Make "
-            "one with `epilens train`."
+            f"{path}: expected a model folder with model.json, found none that can be read. "
+            f"{_meant_or_made(path)}"
         ) from None
     if tree.get("format") != FORMAT:
         raise ModelError(
@@ -311,6 +311,12 @@ def read_model_json(path: Path) -> dict[str, Any]:
         raise _changed(path, "model.json")
     check_stored(tree, str(path))
     return tree
+
+
+def _meant_or_made(path: Path) -> str:
+    """What to do about a path that is no model: correct the name of a shipped one, or train."""
+    hint = "" if path.exists() else did_you_mean(path.name, shipped_models())
+    return hint if hint.startswith("Did") else "Make one with `epilens train`."
 
 
 def _read(folder: Path, name: str, expected: str) -> bytes:

@@ -15,7 +15,6 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -114,13 +113,6 @@ class StoredModel(Stored):
     sha256: dict[str, str]
     signature: str
 
-    @field_validator("kind")
-    @classmethod
-    def _installed(cls, kind: str) -> str:
-        if kind not in KINDS:
-            raise ValueError(f"kinds of models that are installed: {', '.join(KINDS)}")
-        return kind
-
     @model_validator(mode="after")
     def _specs(self) -> StoredModel:
         methods = KINDS[self.kind].methods
@@ -133,6 +125,12 @@ class StoredModel(Stored):
 
 def check_stored(tree: Mapping[str, Any], who: str) -> None:
     """Refuse what is not as `epilens train` writes it, with the first field that is wrong."""
+    kind = tree.get("kind")
+    if isinstance(kind, str) and kind not in KINDS:
+        raise ModelError(
+            f"{who}: expected a kind of model that is installed ({', '.join(KINDS)}), found "
+            f"{kind[:40]!r}. Install the package that provides it."
+        )
     _check(StoredModel, tree, who)
     for name, spec in tree["specs"].items():
         if name in SPECS and asdict(_check(SPECS[name], spec, who, f"specs.{name}.")) != spec:
@@ -150,7 +148,7 @@ def _check(schema: type[Any], tree: Any, who: str, prefix: str = "") -> Any:
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """Field and message of the first problem, without the value that was found."""
     first = error.errors(include_input=False, include_url=False)[0]
-    return ".".join(map(str, first["loc"])), first["msg"]
+    return ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
 
 
 def _wrong(who: str, field: str, why: str) -> ModelError:

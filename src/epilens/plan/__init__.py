@@ -21,6 +21,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from epilens.core.errors import PlanError, did_you_mean
 from epilens.plan.general import (
@@ -74,6 +75,8 @@ __all__ = [
 
 LARGEST_FILE = 1_000_000
 """Bytes of a plan; ours have a few thousand."""
+UNKNOWN_SECTION = "plan-section"
+"""Code of the error for a section that no installed package has."""
 
 
 class Plan(Section):
@@ -126,7 +129,7 @@ class Plan(Section):
         for name in [name for name in given if name not in cls.model_fields]:
             if name not in SECTIONS:
                 hint = did_you_mean(str(name), [*cls.model_fields, *SECTIONS])
-                raise PlanError(f"unknown key {name!r}. {hint}")
+                raise PlanError(f"unknown key {name!r}. {hint}", code=UNKNOWN_SECTION)
             schema = SECTIONS[name].schema
             try:
                 section = schema.model_validate(given[name])
@@ -136,7 +139,7 @@ class Plan(Section):
                 tree[name] = section
         return tree
 
-    @field_validator("descriptors", "seeds")
+    @field_validator("descriptors", "seeds", "methods")
     @classmethod
     def _each_once(cls, given: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
         twice = [item for item in given if given.count(item) > 1]
@@ -201,7 +204,9 @@ class Plan(Section):
         try:
             return cls.model_validate(tree)
         except ValidationError as error:
-            raise PlanError(f"{who}: {_first_problem(cls, error)}") from None
+            cause = error.errors()[0].get("ctx", {}).get("error")
+            code = cause.code if isinstance(cause, PlanError) else ""
+            raise PlanError(f"{who}: {_first_problem(cls, error)}", code=code) from None
 
     def section(self, name: str) -> Any:
         """A section of the plan, or of another package: as given, or with its default values."""
@@ -257,6 +262,14 @@ def shipped_plans() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda p: p.stem)}
 
 
+def _in_words(problem: ErrorDetails) -> str:
+    """What pydantic expected; its words for a list that is too short are about Python's types."""
+    if problem["type"] == "too_short":
+        least = problem.get("ctx", {})["min_length"]
+        return f"expected a list of {least} or more"
+    return problem["msg"]
+
+
 def _leaves(tree: Iterable[tuple[str, Any]], prefix: str = "") -> dict[str, Any]:
     leaves: dict[str, Any] = {}
     for key, value in tree:
@@ -288,7 +301,7 @@ def _first_problem(model: type[BaseModel], error: ValidationError, prefix: str =
     where = prefix + ".".join(str(part) for part in problem["loc"]) or "the plan"
     if problem["type"] != "extra_forbidden":
         own = problem["type"] == "value_error"  # of a validator here: it states what it found
-        text = str(cause) if own else f"{problem['msg']}; found {shorten(problem['input'])}"
+        text = str(cause) if own else f"{_in_words(problem)}; found {shorten(problem['input'])}"
         return f"{where}: {text}. Correct this value."
     for parent in parents:
         section = model.model_fields[str(parent)].annotation

@@ -19,6 +19,7 @@ from epilens.evaluation.resampling import INTERVALS, compare_scores, patient_mea
 from epilens.evaluation.run import Run
 from epilens.evaluation.scoring import METRICS
 from epilens.io.atomic import check_own_file, write_bytes_atomically
+from epilens.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,13 +83,22 @@ def _check(run: Run, a: str, b: str, metrics: Sequence[str]) -> None:
                 f"compare: expected a metric, found {metric!r}. {did_you_mean(metric, METRICS)}"
             )
     if missing := [name for name in (a, b) if name not in run.methods]:
-        only = " ".join(f"--only {name}" for name in missing)
         raise LedgerError(
             f"compare: expected {' and '.join(missing)} in {run.folder}, found "
-            f"{len(run.methods)} other methods. {did_you_mean(missing[0], run.methods)} Or add it "
-            f"with `epilens run {run.folder}/plan.toml --cubes CUBES --out {run.folder.parent} "
-            f"{only}`."
+            f"{len(run.methods)} other methods. {did_you_mean(missing[0], run.methods)}"
+            f"{_how_to_add(run, missing)}"
         )
+
+
+def _how_to_add(run: Run, missing: Sequence[str]) -> str:
+    """The command that adds methods to a run; empty if one of them is not a method."""
+    if any(name not in METHODS for name in missing):
+        return ""
+    only = " ".join(f"--only {name}" for name in missing)
+    return (
+        f" Or add it with `epilens run {run.folder}/plan.toml --cubes CUBES --out "
+        f"{run.folder.parent} {only}`."
+    )
 
 
 def print_compared(compared: Compared) -> None:
