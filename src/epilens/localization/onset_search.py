@@ -1,7 +1,8 @@
 """Onsets that the signal proposes: around the given one and, if none is near it, in the whole file.
 
-On 30 simulated seizures of the cohorts 0 and 1 with the true onset, the whole file would have been
-searched in 20 % of the seizures, and the search added no caution.
+On 60 simulated seizures of the cohorts 0 to 3 with the true onset, 22 % of the files are searched.
+The search adds no caution if the file has no other seizure, and one in 5 % if another seizure that
+nobody gave follows in the file.
 """
 
 from __future__ import annotations
