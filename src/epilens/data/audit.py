@@ -197,3 +197,17 @@ def shown_run(run: str, number: int) -> str:
     """The name of a run in a user's table if BIDS allows it; else the number of the entry."""
     entity = r"[a-z]+-[A-Za-z0-9]+"
     return run if re.fullmatch(rf"\d+|{entity}(?:_{entity})*", run) else f"entry {number}"
+
+
+def shown_patients(names: Iterable[str]) -> str:
+    """Patients of a user's table, those whose names are codes: any other could name a person.
+
+    Examples
+    --------
+    >>> shown_patients(["sub-HUP060", "sub-W02"]), shown_patients(["sub-Anna Miller", "sub-W02"])
+    ('sub-HUP060, sub-W02', 'sub-W02 and 1 more')
+    """
+    names = list(names)
+    shown = [name for name in names if re.fullmatch(r"sub-[A-Za-z]{0,8}\d+[A-Za-z]?", name)][:5]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return ", ".join(shown) + more if shown else ""

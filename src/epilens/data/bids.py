@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from epilens.data.bids_runs import run_name, runs_of
 from epilens.data.bids_scan import Patient, Scan
 from epilens.data.datasets import DATASETS, recognise
 from epilens.data.duplicates import without_copies
+from epilens.data.labels.patient_zones import check_label_table
 from epilens.data.onsets.bids_events import STIMULATION, states_seizure
 from epilens.data.onsets.bids_onsets import Onsets
 from epilens.data.read_seizures import read_seizures
@@ -146,6 +147,11 @@ def read_bids(
     (2, True)
     """
     scan = _scan(root, dataset, plan)
+    _check_labels([scan])
+    return _recordings(scan)
+
+
+def _recordings(scan: Scan) -> Recordings:
     patients = scan.patients()
     if not patients:
         _refuse_without_seizures(scan)
@@ -188,7 +194,23 @@ def read_cohort(
     dataset, plan
         As for `read_bids`.
     """
-    return [read_bids(folder, dataset, plan) for folder in _dataset_folders(roots)]
+    return [_recordings(scan) for scan in _scans(roots, dataset, plan)]
+
+
+def _scans(
+    roots: str | Path | Iterable[str | Path], dataset: str | None, plan: Plan | None
+) -> list[Scan]:
+    """A scan of each dataset; the user's label table is compared with all of them together."""
+    scans = [_scan(folder, dataset, plan) for folder in _dataset_folders(roots)]
+    _check_labels(scans)
+    return scans
+
+
+def _check_labels(scans: Sequence[Scan]) -> None:
+    """Note patients of the user's label table who are in none of the datasets, in the first one."""
+    if scans and (path := scans[0].plan.cohort.labels):
+        patients = {name for scan in scans for name in scan.tree.participants}
+        scans[0].rows += check_label_table(Path(path), patients)
 
 
 def _dataset_folders(roots: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -210,7 +232,7 @@ def survey_cohort(
     recordings; `contents` counts the recordings by task. A run that is stored twice counts once if
     its files can be compared.
     """
-    return [_survey(_scan(folder, dataset, plan)) for folder in _dataset_folders(roots)]
+    return [_survey(scan) for scan in _scans(roots, dataset, plan)]
 
 
 def _survey(scan: Scan) -> Recordings:

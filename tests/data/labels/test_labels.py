@@ -23,7 +23,7 @@ from trees import (
 )
 
 from epilens.core.errors import DataError
-from epilens.data.bids import read_bids
+from epilens.data.bids import read_bids, read_cohort, survey_cohort
 from epilens.data.cohort import cohort_summary
 from epilens.data.labels.sources import (
     ClinicalSheet,
@@ -354,6 +354,23 @@ def test_a_patient_that_the_csv_does_not_name_has_no_label(tree):
     plan = with_labels(tree, "patient,channel,is_ez\n01,B1,1\n")
     first, second = read_bids(tree, plan=plan).patients
     assert (first.ez, second.ez) == ({"B1"}, None)
+
+
+def test_patients_of_the_csv_that_are_in_none_of_the_datasets_are_named_once(tmp_path):
+    roots = [write_tree(tmp_path / name, [name]) for name in ("01", "02")]
+    rows = "01,A1,1\n02,A1,1\n3x,A1,1\nAnna Miller,A1,1\n"
+    plan = with_labels(roots[0], f"patient,channel,is_ez\n{rows}")
+    for read in (read_cohort, survey_cohort):
+        notes = [why for part in read(roots, plan=plan) for why in whys(part) if "table" in why]
+        assert [why for why in notes if "counted" not in why] == [
+            "2 patients of the label table are in no dataset that was given: sub-3x and 1 more"
+        ]
+
+
+def test_a_csv_that_names_no_patient_of_the_datasets_is_refused(tree):
+    plan = with_labels(tree, "patient,channel,is_ez\nW02,A1,1\n")
+    with pytest.raises(DataError, match=r"found none among its 1 \(sub-W02\)\. Correct .* sub-01"):
+        read_bids(tree, plan=plan)
 
 
 def test_a_csv_without_its_columns_is_refused(tree):

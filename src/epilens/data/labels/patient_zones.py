@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from epilens.core.errors import DataError, Reason
-from epilens.data.audit import AuditRow, Note, noted_row
+from epilens.data.audit import AuditRow, Note, noted_row, shown_patients
 from epilens.data.datasets import Dataset
-from epilens.data.labels.sources import LabelTable
+from epilens.data.labels.sources import LabelError, LabelTable
 from epilens.data.labels.zones import Choice, LabelReader, PatientTables, Zones
 from epilens.data.sidecars import BidsTree
+from epilens.data.user_files import natural
 from epilens.plan import Plan
 
 
@@ -34,7 +35,6 @@ class PatientZones:
         """Opened label sources; unreadable ones are reported only if labels are missing."""
         table = [LabelTable(Path(path))] if (path := self._plan.cohort.labels) else []
         if table and not self._everyone:
-            self._note_strangers(table[0])
             return [table[0].open(self._tree.root)]
         readers = []
         for source in [*table, *self._dataset.labels]:
@@ -105,12 +105,6 @@ class PatientZones:
             text = f"cohort.ez is {wanted!r}, but its labels state only {', '.join(known)}"
             self.rows.append(noted_row("label", text, "label", (patient,)))
 
-    def _note_strangers(self, table: LabelTable) -> None:
-        strangers = table.patients() - set(self._tree.participants)
-        if strangers:
-            text = f"{len(strangers)} patients of the label table are not in this dataset"
-            self.rows.append(noted_row("label", text, "label"))
-
     def note_unlabelled(self, patients: Collection[str]) -> None:
         """Add rows for patients without an EZ label and for unreadable label sources."""
         if not patients:
@@ -119,3 +113,25 @@ class PatientZones:
             self.rows.append(AuditRow.of("dataset", reason, effect="noted"))
         text = f"has no EZ label ({self._dataset.ez})"
         self.rows += [noted_row("label", text, "label", (patient,)) for patient in patients]
+
+
+def check_label_table(path: Path, patients: Collection[str]) -> list[AuditRow]:
+    """A row that names patients of the user's label table who are in none of the datasets.
+
+    A table that names no patient of the datasets is refused.
+    """
+    named = LabelTable(path).patients()
+    unmatched = sorted(named - set(patients), key=natural)
+    if not unmatched:
+        return []
+    listed = shown_patients(unmatched)
+    if len(unmatched) == len(named):
+        raise LabelError(
+            f"labels {path}: expected patients of the dataset, found none among its {len(named)}"
+            f"{f' ({listed})' if listed else ''}. Correct the column patient, e.g. "
+            f"{min(patients, key=natural, default='sub-01')}."
+        )
+    noun, verb = ("patient", "is") if len(unmatched) == 1 else ("patients", "are")
+    text = f"{len(unmatched)} {noun} of the label table {verb} in no dataset that was given"
+    text = f"{text}: {listed}" if listed else text
+    return [noted_row("label", text, "label")]
