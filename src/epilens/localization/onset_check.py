@@ -91,7 +91,7 @@ def _is_within(candidate: OnsetCandidate, facts: SeizureFacts) -> bool:
 
 
 def _nearest(candidates: Sequence[OnsetCandidate], given_s: float) -> OnsetCandidate:
-    """The candidate at the given onset if there is one; else the nearest of those that are sure."""
+    """The candidate at the given onset if there is one; else the nearest of the more certain."""
     near = [c for c in candidates if is_near(c, given_s)]
     sure = [c for c in candidates if c.sure >= SURE]
     return min(near or sure or candidates, key=lambda c: abs(c.onset_s - given_s))

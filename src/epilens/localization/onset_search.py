@@ -54,7 +54,7 @@ def proposed_onsets(
 
 
 def is_near(candidate: OnsetCandidate, onset_s: float) -> bool:
-    """Whether a candidate that is sure enough is at an onset."""
+    """Whether a candidate is certain enough and at an onset."""
     return candidate.sure >= LEAST_SURE and abs(candidate.onset_s - onset_s) <= FAR_S
 
 
@@ -64,7 +64,7 @@ def _elsewhere(
     rows: Sequence[AuditRow],
     tick: Progress,
 ) -> tuple[OnsetCandidate, ...]:
-    """Sure candidates in the file of a recording that are not of another of its seizures."""
+    """Certain candidates in the file of a recording that are not of another of its seizures."""
     if recording.source is None or not recording.source.exists():
         return ()
     left_out = {r.channel for r in rows if r.effect == "excluded" and r.code in _LEFT_OUT}
