@@ -2,7 +2,8 @@
 
 On 60 simulated seizures of the cohorts 0 to 3 with the true onset, 22 % of the files are searched.
 The search adds no caution if the file has no other seizure, and one in 5 % if another seizure that
-nobody gave follows in the file.
+nobody gave follows in the file. The limits were chosen with such seizures, so these rates are
+optimistic.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _elsewhere(
     rows: Sequence[AuditRow],
     tick: Progress,
 ) -> tuple[OnsetCandidate, ...]:
-    """Sure candidates in the file of a recording that are not of another of its seizures."""
+    """Certain candidates in the file of a recording that are not of another of its seizures."""
     if recording.source is None or not recording.source.exists():
         return ()
     left_out = {r.channel for r in rows if r.effect == "excluded" and r.code in _LEFT_OUT}
