@@ -314,7 +314,7 @@ def read_model_json(path: Path) -> dict[str, Any]:
 
 
 def _meant_or_made(path: Path) -> str:
-    """What to do about a path that is no model: correct the name of a shipped one, or train."""
+    """What to do about a path without a model: correct the name of a shipped one, or train."""
     hint = "" if path.exists() else did_you_mean(path.name, shipped_models())
     return hint if hint.startswith("Did") else "Make one with `epilens train`."
 
