@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from epilens.cli import main
 from epilens.core.decisions import select_threshold
 from epilens.core.errors import ModelError
 from epilens.evaluation.member_cache import member_folder
 from epilens.evaluation.splits import stratified_folds
 from epilens.evaluation.train import _keys, train
-from epilens.evidence.files import Cohort
+from epilens.evidence.files import Cohort, save
 from epilens.evidence.views import Standardizer
 from epilens.methods import METHODS, Training, seen_labels
 from epilens.networks.model import open_model, read_model_json, save_model, sign
@@ -230,3 +231,18 @@ def test_a_part_is_fitted_again_when_the_store_that_it_reads_changed(cohort, mon
     monkeypatch.setattr("epilens.evaluation.train.key_of", lambda path, store: f"{store}-2")
     assert _keys(cohort, cubes, "features") != before
     assert _keys(cohort, cubes, "cube") == {n: c.attrs["key"] for n, c in cubes.items()}
+
+
+def test_the_verb_says_what_it_trains_and_whom_it_does_not_use(tmp_path, capsys):
+    cubes, plan = tmp_path / "cubes", tmp_path / "plan.toml"
+    cohort = make_cohort(cubes, patients=5)
+    cube = cohort["sub-02"].load().drop_vars("is_ez")
+    cube.attrs["ez_channels"] = None
+    save(cube, cohort.path("sub-02"))
+    plan.write_text(PLAN.to_toml())
+    places = ["--cubes", str(cubes), "--out", str(tmp_path / "model")]
+    with suppress(SystemExit):
+        main(["train", str(plan), *places])
+    printed = capsys.readouterr().err.splitlines()
+    assert "trains lens; --method cdel trains the paper's networks" in printed
+    assert "1 of 5 patients has no EZ label and is not used: sub-02." in printed

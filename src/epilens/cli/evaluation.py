@@ -90,12 +90,12 @@ def score(folder: RunFolder, as_json: Json = False) -> None:
     from epilens.report.run.scores import print_scores
 
     run = Run(download(folder))
-    table, plan = summarise(run.scores), run.plan  # both are read before anything is printed
+    table, plan = summarise(run.scores), run.plan  # a damaged run prints no table
+    _warn_outdated(run)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=1))
     else:
         print_scores(table, run.caveats)
-    _warn_outdated(run)
     if plan.smoke:
         return _after_quick_test(run.cubes)
     if set(run.methods_before) <= set(run.methods):
@@ -134,11 +134,11 @@ def compare(
     place = None if figure is None else check_figure(figure)
     run = open_run(folder)
     compared = compare_methods(run, a, b, metric or ())
+    _warn_outdated(run)
     if as_json:
         typer.echo(compared.table.to_json(orient="records", indent=1))
     else:
         print_compared(compared)
-    _warn_outdated(run)
     if place is not None:
         next_step("open {}", save_figure(compared, place))
     elif run.plan.smoke:
