@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import torch
 
 from epilens.simulation import simulate
+
+# A busy machine is slow, not wrong.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
