@@ -112,7 +112,7 @@ def test_a_method_of_another_package_is_trained_saved_and_localizes(installed, t
     assert int(run_code(installed, TRAINED, str(tmp_path))) > 0
     shown = ask(installed, "model", "show", str(tmp_path / "model"))
     assert "each one fitted object" in shown
-    with pytest.raises(ModelError, match=r"kinds of models that are installed: lens, "):
+    with pytest.raises(ModelError, match=r"Install the package that provides it"):
         open_model(tmp_path / "model")  # the package is not installed here
 
 

@@ -152,7 +152,7 @@ def test_windows_in_which_a_descriptor_is_no_number_are_masked_with_a_row(monkey
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [((), "at least 1 item"), (("rms", "rms"), "got 'rms' twice")]
+    ("names", "message"), [((), "a list of 1 or more"), (("rms", "rms"), "got 'rms' twice")]
 )
 def test_a_plan_names_one_descriptor_or_more_and_each_once(names, message):
     with pytest.raises(PlanError, match=message):

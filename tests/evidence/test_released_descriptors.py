@@ -11,6 +11,7 @@ from epilens.evidence.cube import check
 from epilens.evidence.describe import CUBE, audit_of, describe
 from epilens.evidence.descriptors import DESCRIPTORS, NINE, descriptors
 from epilens.evidence.released_descriptors import RELEASED_NINE
+from epilens.evidence.seizures import READING
 from epilens.evidence.signals import make_signals
 from epilens.evidence.views import channel_table
 from epilens.evidence.windows import band_limit
@@ -116,4 +117,4 @@ def test_band_limits_and_the_rows_own_code_are_in_the_key(monkeypatch):
         ("epilens.evidence.describe", "epilens.evidence.released_descriptors"),
         ("epilens.evidence.describe",),
     ]
-    assert "band" in RELEASED.model_dump(include=keys._READING)["filter"]
+    assert "band" in RELEASED.model_dump(include=set(READING))["filter"]
