@@ -65,9 +65,10 @@ def test_the_first_click_on_sign_counts_when_notes_are_saved_during_it(read):
     press(page, "#sign")
     saved(page, 1)
     page.mouse.up()
-    page.wait_for_selector("#unread", timeout=10_000)
+    page.wait_for_selector("#unread")
     page.click("#sign-anyway")
     page.wait_for_selector("#signed")
+    assert page.locator("#unread").count() == 0
 
 
 def test_the_question_before_signing_stays_when_notes_are_saved(read):
