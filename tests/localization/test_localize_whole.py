@@ -128,8 +128,8 @@ def test_an_imported_model_says_what_it_cannot_tell():
     assert found.certainty.probability is None
     assert found.certainty.sets == found.certainty.distances == ()
     texts = " ".join(c.text for c in found.certainty.cautions)
-    for told in ("no calibration", "no plan", "no SD over members"):
-        assert told in texts
+    for phrase in ("no calibration", "no plan", "no SD over members"):
+        assert phrase in texts
     assert found.contacts["ez_probability"].isna().all()
     assert found.contacts["spread"].isna().all()
 
